@@ -35,6 +35,7 @@ TOLERATED = Scale(0.0, INFINITY, "times what is tolerated")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 YARDSTICK = "sway_scenes"  # how many scenes are in people's place; without it people are, and 0 is neither
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
+SWAY_SEES_MORE = "`sway_worst` sees more: what attackers guess is not in how many captions."
 SIDES = {"m": "captioner", "h": "human captions"}
 
 
@@ -210,10 +211,11 @@ def headlines_alone(metric: str) -> list[str]:
     return [score.key for score in scores_of(metric) if score.alone]
 
 
-def worst(metric: str, label: str, scale: Scale, meaning: str, digits: int) -> Score:
+def worst(metric: str, label: str, digits: int, scale: Scale, meaning: str) -> Score:
     """The score of a metric that a training minimises; see `captionbias.bench.verdicts.worst_of`."""
-    key = f"{metric}_worst"
-    return Score(key, label, digits, scale, meaning, sense="size", minimised=True, published=True, in_tables=False)
+    meaning += " What a training minimises: lower is better; nan where one cannot tell."
+    kind: dict[str, Any] = {"sense": "size", "minimised": True, "published": True, "in_tables": False}
+    return Score(f"{metric}_worst", label, digits, scale, meaning, **kind)
 
 
 def label(key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -24,46 +25,29 @@ SAME_NO_YARDSTICK = "the same; no yardstick"
 BEYOND = (MORE, DIFFERS, NO_YARDSTICK)  # what is found
 
 
-def estimates_of(
-    samples: Mapping[str, Sample],
-    margins: Mapping[str, float] | None = None,
-    noise: Mapping[str, float] | None = None,
-    doubts: Mapping[str, str] | None = None,
-) -> dict[str, Estimate]:
-    """The estimates of a result's samples, of those that are defined; the rest as `judge`."""
+def estimates_of(samples: Mapping[str, Sample], *about: Mapping[str, Any] | None) -> dict[str, Estimate]:
+    """The estimates of a result's samples, of those that are defined; `about`: what `judge` takes besides."""
     scales = {key: catalogue.SCORES[key].scale for key in samples if key in catalogue.SCORES}
     estimates = {key: samples[key].estimate(*scale[:2], scale.whole) for key, scale in scales.items()}
-    return judge({key: one for key, one in estimates.items() if one}, margins, noise, doubts)
+    return judge({key: one for key, one in estimates.items() if one}, *about)
 
 
 def worst_of(
-    metric: str,
-    samples: Mapping[str, Sample],
-    tolerated: Mapping[str, float],
-    notes: list[str],
-    doubts: Mapping[str, str] | None = None,
-    less_is_bad: bool = False,
+    key: str, estimates: Mapping[str, Estimate], tolerated: Mapping[str, float], notes: list[str]
 ) -> dict[str, Sample]:
-    """The score of a metric that a training minimises, by its key: the largest of others, each over what is tolerated
-    of it. A gap between values counts by its size, any other if it is above 0, or by its size too. Undefined, with a
-    note, where one of them is, or one cannot tell by it, as it then may hide any bias.
+    """The score of this key, which a training minimises: the largest size of these scores, each over what is tolerated
+    of it. Undefined, with a note, where one of them is, or one cannot tell by it: any bias may hide there.
 
-    >>> gap, notes = {"sway_wrong_gap": Sample(np.array([-10.0]), np.zeros(0))}, []
-    >>> worst_of("sway", gap, {"sway_wrong_gap": 5.0}, notes)["sway_worst"].values
+    >>> worst_of("sway_worst", {"sway_wrong_gap": Estimate(-10.0)}, {"sway_wrong_gap": 5.0}, [])["sway_worst"].values
     array([2.])
     """
-    estimates, key, worst = estimates_of(samples, doubts=doubts), f"{metric}_worst", 0.0
-    for one, most in tolerated.items():
-        known = estimates.get(one, Estimate(math.nan, doubt="it has no value"))
-        if known.doubt:
-            small = catalogue.SCORES.get(known.doubt)
-            note(
-                notes, f"{key} is nan: one cannot tell by {one}: {f'{small.label}: too few' if small else known.doubt}"
-            )
-            worst = math.nan
-            break
-        by_size = less_is_bad or catalogue.SCORES[one].two_sided
-        worst = max(worst, (abs(known.value) if by_size else known.value) / most)
+    known = {one: estimates.get(one, Estimate(math.nan, doubt="it has no value")) for one in tolerated}
+    worst = max(abs(known[one].value) / most for one, most in tolerated.items())
+    if doubts := [(one, doubt) for one in known if (doubt := known[one].doubt)]:
+        one, doubt = doubts[0]
+        reason = f"too little, {catalogue.label(doubt)}" if doubt in catalogue.SCORES else doubt
+        note(notes, f"{key} is nan, as one cannot tell by {one}: {reason}")
+        worst = math.nan
     return {key: Sample(np.array([worst]), np.zeros(0))}
 
 

@@ -14,7 +14,6 @@ from captionbias.hub.results import (
     Results,
     check_repo,
     checked,
-    details_of,
     entries_of,
     is_fast,
     read_results,
@@ -121,14 +120,14 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
 
 def _reservations(results: Results) -> list[str]:
     """What to know before the numbers are believed: the notes of the measurements, and whether they are quick ones."""
-    lines = [f"{name}: {note}" for name, result in results.items() for note in details_of(result).get("warnings", ())]
+    lines = [f"{name}: {note}" for name, result in results.items() for note in result["details"].get("warnings", ())]
     if quick := [name for name, result in results.items() if is_fast(result)]:
         lines.append(f"{', '.join(quick)}: of the quick preset fast, not of a paper's protocol; not for publication")
     return ["", "What to know first:", "", *(f"- {escaped(text)}" for text in lines)] if lines else []
 
 
 def _measured(result: Result, human: bool) -> str:
-    details = details_of(result)
+    details = result["details"]
     if not details:
         return f"signature {code(result['signature'])}"
     counts = ", ".join(f"{count:,} {escaped(label)}" for label, count in details["attribute_counts"].items())

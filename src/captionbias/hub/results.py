@@ -42,8 +42,7 @@ def read_results(files: Iterable[str | Path]) -> dict[str, Result]:
             if "log_history" in content:
                 read = _logged(content)
             elif "signature" in content:
-                # What `evaluate.save` adds, and what users do, is not of the metric.
-                own = {key: one for key, one in content.items() if key[0] != "_" and not _is_remark(key, one)}
+                own = {key: one for key, one in content.items() if _is_own(key, one)}
                 read = {settings_of(own["signature"])["metric"]: own}
             else:
                 metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
@@ -60,13 +59,15 @@ def read_results(files: Iterable[str | Path]) -> dict[str, Result]:
     return results
 
 
-def _is_remark(key: str, value: Any) -> bool:
-    return isinstance(value, str) and not (key in ("signature", *catalogue.SCORES) or key.endswith("_verdict"))
+def _is_own(key: str, value: Any) -> bool:
+    """Whether an entry is of the metric, and neither `evaluate.save` nor a user added it."""
+    told = key in ("signature", *catalogue.SCORES) or key.endswith("_verdict") or not isinstance(value, str)
+    return told and not key.startswith("_")
 
 
 def settings_of(signature: str) -> dict[str, str]:
     """The settings that a signature names."""
-    return dict(part.partition(":")[::2] for part in signature.split("|"))  # type: ignore[misc]
+    return dict(part.partition(":")[::2] for part in signature.split("|"))
 
 
 def _logged(state: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -84,7 +85,7 @@ def _logged(state: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def checked(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Result]:
-    """The results, by the name of the metric, as it returns them with details=True; ValueError, which names the entry,
+    """The results, by the name of the metric, with details, which may be empty; ValueError, which names the entry,
     unless every one can be shown on a card."""
     for name, result in results.items():
         where = f"results[{name!r}]"
@@ -97,18 +98,13 @@ def checked(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Result]:
             other |= key in catalogue.SCORES and catalogue.SCORES[key].minimised  # which may be nan
             if not (other or (isinstance(value, (int, float)) and math.isfinite(value))):
                 raise ValueError(f"{where}: {key} is {value!r}, not a finite number: leave it out, or measure again")
-    return {name: result_of(result) for name, result in results.items()}
+    return {name: Result({"details": {}} | result_of(result)) for name, result in results.items()}
 
 
 def verdict_in(result: Result, score: Score) -> str:
     """The verdict of a result's score, see `verdict_text`; "-" if it has none."""
     estimate = result.estimates.get(score.key)
-    return verdict_text(score.key, estimate, details_of(result)) if estimate and score.judged else NOTHING
-
-
-def details_of(result: Result) -> dict[str, Any]:
-    """Its nested tables, empty where they were not requested."""
-    return result.get("details") or {}
+    return verdict_text(score.key, estimate, result["details"]) if estimate and score.judged else NOTHING
 
 
 def is_fast(result: Result) -> bool:

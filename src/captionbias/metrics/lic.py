@@ -25,10 +25,10 @@ from captionbias.bench.attacks import (
     percent,
     with_sides,
 )
-from captionbias.bench.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score, worst
+from captionbias.bench.catalogue import PERCENT, SIDES, SIGNED_PERCENT, SWAY_SEES_MORE, Score, worst
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import Alignment, preset_settings
-from captionbias.bench.verdicts import worst_of
+from captionbias.bench.verdicts import estimates_of, worst_of
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, phrase
 from captionbias.progress import Progress
@@ -100,14 +100,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         *gain_scores("lic", "LIC"),
         *_lic("leakage", "leakage", "how often an attacker reads the attribute", "100 / k"),
         *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
-        worst(
-            "lic",
-            "size of LIC x 100",
-            PERCENT,
-            "How far LIC is from 0, on either side: what a training minimises, where sway cannot be, which sees more. "
-            "Lower is better; nan where the attackers learned nothing.",
-            1,
-        ),
+        worst("lic", "size of LIC x 100", 1, PERCENT, f"How far LIC is from 0, on either side. {SWAY_SEES_MORE}"),
     ],
     presets=PRESETS,
     about={
@@ -205,7 +198,7 @@ def lic(
         compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
         samples = compare_sides(compared, bootstrap, seed, bench.copies)
         if all(bench.sides):
-            samples |= worst_of("lic", samples, {"lic": 1.0}, bench.notes, less_is_bad=True)
+            samples |= worst_of("lic_worst", estimates_of(samples), {"lic": 1.0}, bench.notes)
         _note_unlike(samples, bench.notes)
         facts: dict[str, float] = {}
         for side, of_side in scored.items():

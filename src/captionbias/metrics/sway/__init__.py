@@ -5,7 +5,7 @@ attribute, more than when a person describes the same images?"""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -150,13 +150,13 @@ def sway(
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
     several = reading.share_of_several(images.row)
     asked = worst.answerable(captions, images, counts, of_tasks)
-    signed |= {"worst": ",".join(asked.values())}
+    signed["worst"] = ",".join(asked.values())
 
     def measured() -> Scores:
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
         drawn = drawn or [draw_truth(images, counts, seed)]
-        inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes)
-        return _scores(inputs, resampling, asked, scenes, several, details)
+        inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes, asked)
+        return _scores(inputs, resampling, scenes, several, details)
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
@@ -193,12 +193,7 @@ def _of_tasks(
 
 
 def _scores(
-    inputs: SwayInput,
-    resampling: Sequence[QuestionModule],
-    asked: Iterable[str],
-    scenes: int | None,
-    several: float,
-    details: bool,
+    inputs: SwayInput, resampling: Sequence[QuestionModule], scenes: int | None, several: float, details: bool
 ) -> Scores:
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
@@ -213,7 +208,7 @@ def _scores(
         answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
     scores = {key: sample for answer in answers for key, sample in answer.scores.items()}
     doubts = {key: doubt for answer in answers for key, doubt in answer.doubts.items()}
-    scores |= worst.answer(inputs, asked, scores, doubts)
+    scores |= worst.answer(inputs, scores, doubts)
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
     facts = {"sway_images": len(images.value), "sway_suggested": suggested, "names_several": several}
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}

@@ -118,19 +118,13 @@ def can_be_scored(named: NamedImages, without: int) -> bool:
     """Whether there are pictures enough for a score, with so many that the captioner is silent about."""
     places = _places(named)
     pictures = len(np.unique(named.picture[places])) + without
-    return pictures >= scoring.LEAST_SCORED and bool(_pictures(named, places).min() >= LEAST_IMAGES)
+    return pictures >= scoring.LEAST_SCORED and bool(named.pictures(places).min() >= LEAST_IMAGES)
 
 
 def _places(named: NamedImages) -> Integers:
     """The images that have captions enough."""
     captions = np.bincount(named.image, minlength=len(named.value))
     return np.flatnonzero((captions > 1) | named.single | (named.scene is not None))
-
-
-def _pictures(named: NamedImages, places: Integers) -> Integers:
-    """How many pictures of each value these images are of."""
-    pictures = np.unique(np.column_stack((named.value, named.picture))[places], axis=0)[:, 0]
-    return np.bincount(pictures, minlength=len(named.values))
 
 
 def _tied(asked: SwayInput) -> Tied | None:
@@ -143,7 +137,7 @@ def _tied(asked: SwayInput) -> Tied | None:
     said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
     lengths = [float(named.weight @ (table @ both.content.astype(np.float64))) for table in (said, people)]
     places = _places(named)
-    few = _pictures(named, places).min() < LEAST_IMAGES
+    few = named.pictures(places).min() < LEAST_IMAGES
     if few and named.scene is not None:
         of_what = "scenes with" if captions.scene else "images of"
         text = f"words are not compared: it takes {LEAST_IMAGES} {of_what} each value"
