@@ -82,20 +82,19 @@ class SwayImages(NamedTuple):
         "either half of the images; `length`, content words of a caption of each value; `missing` captions; `tasks`, "
         "`naming_level` and `leans`",
     },
-    returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
-    "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
-    "`sway_words`, from 1,000 images on, which has no upper end; `sway_missing_gap`, where captions are missing. In "
-    "content words of 100: "
-    "`sway_length_gap`, where people or scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, "
-    "`..._high`, `..._least` and `..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and "
-    "`..._verdict`; the others are told with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of "
-    "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
-    "`sway_tasks_named`, of all; `sway_words_level_<value>`, "
-    "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
-    "`sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value one word, or twenty together, "
-    "would have been seen; `names_several`, of 100 captions, how many tell of several persons; "
-    "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; `sway_scenes`, "
-    "without human captions: scenes that are compared. And `signature`.",
+    returns="`sway_worst`, which is nan where one cannot tell. In captions of 100: `sway_wrong_gap` and "
+    "`sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as wrong, of "
+    "each `..._least` and `..._most`, and `sway_t_to_a_one`; `sway_words`, from 500 images on, which has no upper end; "
+    "`sway_missing_gap`, where captions are missing. In content words of 100: `sway_length_gap`, where people or "
+    "scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, `..._high`, `..._least` and "
+    "`..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and `..._verdict`; the others are told "
+    "with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of 100 captions of each value; "
+    "`sway_least_named`, of those of the value that is named right least often, and `sway_tasks_named`, of all; "
+    "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
+    "`sway_words_length`, of all; `sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value "
+    "one word, or twenty together, would have been seen; `names_several`, of 100 captions, how many tell of several "
+    "persons; `sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; "
+    "`sway_scenes`, without human captions: scenes that are compared. And `signature`.",
 )
 def sway(
     captions: Captions,
