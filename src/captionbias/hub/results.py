@@ -47,7 +47,7 @@ def read_results(files: Iterable[str | Path]) -> dict[str, Result]:
             else:
                 metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
                 read = {name: {**one["scores"], "details": one["details"]} for name, one in metrics.items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{file} holds no scores ({type(error).__name__}: {error}): give what captionbias measure ... --output "
                 "wrote, a result's save or a Trainer"

@@ -101,7 +101,12 @@ class BiasCallback(TrainerCallback):
 def _check_best(args: Any, metrics: Collection[str]) -> None:
     """Refuse scores that do not tell which model is best: most are as bad below 0 as above it."""
     best = str(args.metric_for_best_model).removeprefix("eval_")
-    scores = [BIAS, "empty_captions", *(score.key for metric in metrics for score in catalogue.scores_of(metric))]
+    scores = [
+        BIAS,
+        WORST,
+        "empty_captions",
+        *(score.key for metric in metrics for score in catalogue.scores_of(metric)),
+    ]
     right = best in (BIAS, WORST) and args.greater_is_better is False and "sway" in metrics
     if not right and any(best == key or best.startswith(f"{key}_") for key in scores):
         raise ValueError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.errors import InputError
+from captionbias.errors import missing
 
 if TYPE_CHECKING:
     import torch
@@ -102,7 +102,9 @@ def _loaded(kind: Any, model: nn.Module, part: str) -> Any:
             if name:
                 return kind.from_pretrained(name)
     argument = "processor" if part == "encoder" else "tokenizer"
-    raise InputError(argument, "is missing: the trainer has none, nor the folder that the model is from", "give it")
+    raise missing(
+        argument, "is missing: the trainer has none, nor is there one where the model is from", f"give {argument}="
+    )
 
 
 def moved(value: Any, weights: torch.Tensor) -> Any:

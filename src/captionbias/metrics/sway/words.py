@@ -77,7 +77,7 @@ def answer(asked: SwayInput) -> QuestionResult:
     doubts: dict[str, str] = {}
     if followed:
         samples = [_sample(of_value.amount, asked, None if np.isnan(one) else float(one)) for of_value in followed]
-        lows = [sample.estimate().low or 0.0 for sample in samples]  # type: ignore[union-attr]
+        lows = [sample.estimate().ends[0] for sample in samples]  # type: ignore[union-attr]
         scores[KEY] = samples[int(np.argmax(lows))]
         longer = asked.named.scene is None and tied.length >= LONGER
         if longer and max(lows) > 0 and _are_unsaid(tied, followed):
