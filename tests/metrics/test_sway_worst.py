@@ -67,7 +67,8 @@ def test_the_scores_of_attackers_are_sizes_and_nan_where_nothing_was_learned():
     planted = vars(plant(1000, captions=3, a_to_t=0.9, t_to_a=0.9))
     found = dbac(**planted, **QUICK)
     assert found["dbac_worst"] == max(abs(found[f"dbac_{name}_net"]) for name in ("a_to_t", "t_to_a")) > 0.05
-    measured = lic(**planted | {"predictions": [texts[0] for texts in planted["references"]]}, **QUICK)
+    people = [texts[0] for texts in planted["references"]]
+    measured = lic(**planted | {"predictions": people}, **QUICK, trust_rows=True)
     assert measured["lic_worst"] == abs(measured["lic"])
     captions = ["a dog runs", "a cat sleeps"] * 60
     labels = (["female"] * 2 + ["male"] * 2) * 30
