@@ -18,7 +18,7 @@ INSIDE = ("captionbias", "evaluate", "evaluate_modules", "contextlib")  # packag
 def warn(message: str) -> None:
     """A warning at the line of the caller of this library."""
     frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in INSIDE:
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, CaptionBiasWarning, stacklevel=level)
 

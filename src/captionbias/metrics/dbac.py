@@ -201,6 +201,7 @@ def dbac(
     signed = {"preset": preset, **attacker.signature(trials_of(plans)), "quality": settings.quality, "bayes": bayes}
     signed |= {"pairing": settings.pairing, "align": alignment_name(settings, bench.sides), **bench.signed()}
     signed |= {"tasks": "given" if bench.tasks else "named", "bootstrap": bootstrap}
+    signed |= {} if {*directions} == {*DIRECTIONS} else {"worst": directions[0]}
     options = {"cache": cache, "distributed": distributed}
 
     def measured() -> Scores:
