@@ -1,4 +1,5 @@
-"""Sway of published captioners, of persons, of two captioners compared and of fewer images; what a training minimises; its time and memory.
+"""Sway of published captioners, of persons, of two captioners compared, of fewer images, and what a training minimises;
+its time and memory.
 
 usage: python benchmarks/sway.py captioners|people|debiased|subsets|worst|scale [--shared FOLDER]
 
@@ -173,8 +174,9 @@ def worst(shared: Folder = SHARED, draws: Annotated[int, typer.Option(help="pers
                 said = [change(text, label, row) for row, (text, label) in both]
                 values[name].append(sway(**images | {"predictions": said})["sway_worst"])
         for name, of in values.items():
-            row = {"images": f"{size:,}", "captions": name, "mean": f"{np.mean(of):.2f}"}
-            rows.append(row | {"least to most": f"{np.min(of):.2f} to {np.max(of):.2f}", "nan": str(np.isnan(of).sum())})
+            ends = f"{np.min(of):.2f} to {np.max(of):.2f}"
+            row = {"images": f"{size:,}", "captions": name, "mean": f"{np.mean(of):.2f}", "least to most": ends}
+            rows.append(row | {"nan": str(np.isnan(of).sum())})
     show(f"{draws} persons, with and without a bias", rows)
 
 
