@@ -61,7 +61,7 @@ def measured() -> dict[str, dict[str, float]]:
         warnings.simplefilter("ignore")
         for case, (name, options) in CASES.items():
             result = whole(find_metric(name).measure(given, **options))
-            numbers = {key: value for key, value in result.items() if isinstance(value, float)}
+            numbers = {key: value for key, value in result.items() if isinstance(value, float) and value == value}
             found[case] = {key: value for key, value in numbers.items() if not key.endswith("_detectable")}
     words = given.words()
     _, report = align(words.human, words.model.present(), frozenset(), load_vectors("captions", words.human))

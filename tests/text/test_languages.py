@@ -166,7 +166,7 @@ def test_a_language_is_given_where_captions_are_read_and_needs_its_library(monke
     refuses(r"^values must be 2 in language 'de', not 4", plant, 60, values=4, language="de")
     load_language.cache_clear()
     monkeypatch.setitem(sys.modules, "simplemma", None)
-    missing = r"^language 'de': .*simplemma.*: pip install 'captionbias\[languages\]' first"
+    missing = r"^language 'de': .*simplemma.*: pip install '\.\[languages\]' first"
     refuses(missing, check_captions, **german, language="de")
 
 

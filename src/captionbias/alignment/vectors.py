@@ -51,7 +51,7 @@ def needs_gensim() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        install = "pip install 'captionbias[vectors]'"
+        install = "pip install '.[vectors]' in a clone"
         if sys.version_info >= (3, 14):  # for which gensim has no wheels
             install = f"{install} on Python 3.13"
         other = phrase("choose {alignment}, which needs none", alignment="constant")

@@ -290,7 +290,7 @@ def _quality_is_scored(captions: Captions, missing: list[str]) -> bool:
     """Whether there are human captions and packages to score caption quality by."""
     installed = bool(find_spec("pycocoevalcap") and find_spec("nltk"))
     if captions.references is not None and not installed:
-        missing.append("caption quality: pip install 'captionbias[quality]'")
+        missing.append("caption quality: pip install '.[quality]' in a clone")
     return captions.references is not None and installed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
@@ -13,11 +12,12 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.bench.protocol import signature, whole_number
-from captionbias.captions import CaptionBiasWarning, check_sides
+from captionbias.captions import check_sides
 from captionbias.captions.check import digest_of_rows
 from captionbias.text.languages import signed
 from captionbias.text.tokens import TOKENIZERS, tokenizer_name
 from captionbias.text.tokens import tokenizer as find_tokenizer
+from captionbias.warnings import warn
 
 
 def caption_quality(
@@ -57,7 +57,7 @@ def caption_quality(
         from pycocoevalcap.cider.cider import Cider
         from pycocoevalcap.rouge.rouge import Rouge
     except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[quality]' first") from error
+        raise ValueError(f"{error}: pip install '.[quality]' in a clone first") from error
 
     tokenizer = tokenizer_name(tokenizer)
     model, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
@@ -106,10 +106,8 @@ def meteor_name() -> str:
     """What the score of `meteor` is called on this machine; warns where there is no WordNet."""
     if _wordnet() is not None:
         return "meteor"
-    warnings.warn(
+    warn(
         "METEOR without synonyms: WordNet is not installed; get it with python -m nltk.downloader wordnet",
-        CaptionBiasWarning,
-        stacklevel=3,
     )
     return "meteor_without_synonyms"
 

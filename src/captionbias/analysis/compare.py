@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from captionbias.bench.catalogue import EXCESS
-from captionbias.bench.measurement import stable
-from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, verdict_p_value
-from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
+from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, stable, verdict_p_value
+from captionbias.captions import Captions, check_captioners
 from captionbias.compat import told_of
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, ExtremeOf, LowerBound, Sample
 from captionbias.statistics.significance import benjamini_hochberg, holm, least_p_value, p_value
+from captionbias.warnings import warn
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
 LEVEL = 0.05  # of false verdicts among those that are more or less
@@ -243,7 +242,7 @@ def measure_together(
             if bootstrap and tests and least_p_value(bootstrap) * tests >= 0.05:
                 text = f"bootstrap={bootstrap} is too few for {tests} differences: after correction none can have a "
                 text += f"p-value below 0.05; take {PER_TEST * tests:,} or more"
-                warnings.warn(text, CaptionBiasWarning, stacklevel=2)
+                warn(text)
     of_any = {key for measured in measurements.values() for key in measured.samples}
     chosen = list(dict.fromkeys(scores or [key for key in usual if key in of_any]))
     tested = chosen if scores else _tested(metric, chosen)

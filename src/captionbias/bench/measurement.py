@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import html
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 
 import numpy as np
@@ -16,10 +18,12 @@ from captionbias.bench import catalogue
 from captionbias.bench.arguments import describe, section
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
-from captionbias.bench.verdicts import judge
+from captionbias.bench.verdicts import estimates_of
 from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
+from captionbias.io.files import check_ending
+from captionbias.io.formats import write_json
 from captionbias.progress import show_steps
 from captionbias.statistics.intervals import in_digits
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
@@ -91,10 +95,7 @@ class Measurement(Scores):
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """Each quantity that is defined, with its intervals, and where it has one its verdict."""
-        scales = {key: catalogue.SCORES[key].scale for key in self.samples}
-        estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in self.samples.items()}
-        known = {key: stable(key, one) for key, one in estimates.items() if one}
-        return judge(known, self.margins, self.noise, self.doubts)
+        return estimates_of(self.samples, self.margins, self.noise, self.doubts)
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
         """The same with other margins, by the keys of its scores, in their units; verdicts then go by these, and those
@@ -119,7 +120,7 @@ class Measurement(Scores):
     def flat(self) -> Result:
         """The flat result as `evaluate` has it: the main scores with the ends of their intervals and verdicts as text,
         facts, and a `signature`; `details`, if they were requested, have every estimate whole, as `scores`."""
-        result: dict[str, Any] = {}
+        result: dict[str, Any] = {key: math.nan for key in self.samples if catalogue.SCORES[key].minimised}
         for key in catalogue.results_among(self.estimates):
             result |= self.estimates[key].flat(key)
         if not catalogue.METRICS[self.metric].facts_are_details:
@@ -161,11 +162,17 @@ class Result(dict[str, Any]):
         if "scores" in details:
             scores = details["scores"].items()
             return {key: Estimate(**known) for key, known in scores if key in catalogue.SCORES}  # others are gone
-        ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in self if key in catalogue.SCORES}
+        known = [key for key, one in self.items() if key in catalogue.SCORES and one is not None and one == one]
+        ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in known}
         return {
             key: Estimate(self[key], *of, verdict=self.get(f"{key}_verdict"), unit=catalogue.SCORES[key].scale.unit)
             for key, of in ends.items()
         }
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON, whole or not at all, for `captionbias card`; what is nan becomes null."""
+        check_ending(Path(path), ".json")
+        write_json(self, Path(path))
 
     def with_verdicts(self, words: Mapping[str, str]) -> Result:
         """The same with these verdicts, by the scores' keys, such as those corrected for their number."""
@@ -183,13 +190,6 @@ class Result(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         return _html(self.estimates, (self.get("details") or {}).get("warnings", []), self.get("signature", ""))
-
-
-def stable(key: str, estimate: Estimate) -> Estimate:
-    """The estimate; of trained attackers in the digits that are the same on every processor."""
-    score = catalogue.SCORES[key]
-    trained = DEFINED[score.metric].trains
-    return Estimate._make(in_digits(estimate, score.scale.whole or 1.0)) if trained else estimate
 
 
 def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
@@ -238,7 +238,6 @@ class Metric(Generic[P]):
         self._scores = scores
         _, *own = inspect.signature(scores).parameters.values()
         taken = {one.name for one in own}
-        self.trains = "cache" in taken  # attackers, whose answers are kept
         columns = [one for one in COLUMNS if one.name not in taken]
         spoken = [LANGUAGE] if "tokenizer" in taken else []
         self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
@@ -275,7 +274,7 @@ class Metric(Generic[P]):
             if key in catalogue.SCORES
         }
         made = {"samples": samples, "settings": prepared.settings, "notes": notes, "details": details}
-        if self.trains:
+        if self.entry.trains:
             made |= in_digits({"facts": scores.facts, "noise": scores.noise, "details": details})
         return Measurement(metric=self.name, **vars(scores) | made)
 
@@ -366,7 +365,9 @@ def metric(
     `entry`: the rest of its `MetricEntry`."""
 
     def defined(function: Callable[P, Prepared]) -> Metric[P]:
-        made = Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry), about or {})
+        trains = "cache" in inspect.signature(function).parameters  # attackers, whose answers are kept
+        known = MetricEntry(function.__name__, title, question, tuple(scores), trains=trains, **entry)
+        made = Metric(function, known, about or {})
         DEFINED[made.name] = made
         catalogue.register(made.entry)
         return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,6 +53,7 @@ from captionbias.text.languages import COVERED, check_language, load_language, s
 from captionbias.text.main_person import main_values
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
+from captionbias.warnings import warn
 
 FEW_COPIES, MOST_STRAY = 0.05, 0.2  # of the images, of the captions
 SIGN_OF_A_COPY = 30  # words in common
@@ -428,7 +428,7 @@ def check_captions(
     )
     captions = people.with_predictions(predictions, unsplit)
     for message in captions.notes:
-        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+        warn(message)
     return captions
 
 

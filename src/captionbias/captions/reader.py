@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -14,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
-from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
+from captionbias.captions.check import Captions, People, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.names import plain_name
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
 from captionbias.errors import InputError, missing, phrase
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,7 +206,7 @@ def _read(
             notes += captioners[name].notes
     finally:
         for note in dict.fromkeys(notes):
-            warnings.warn(note, CaptionBiasWarning, stacklevel=3)
+            warn(note)
     return captioners
 
 

@@ -155,7 +155,7 @@ def needs(extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[{extra}]' first") from error
+        raise ValueError(f"{error}: pip install '.[{extra}]' in a clone first") from error
 
 
 @contextmanager

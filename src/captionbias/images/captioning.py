@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import cache as memoised
@@ -26,7 +25,7 @@ from captionbias.images.reading import Images, read_ahead, read_images
 from captionbias.images.served import Draw, Served
 from captionbias.io.store import open_store
 from captionbias.progress import Watch, report_if_long
-from captionbias.warnings import CaptionBiasWarning
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -170,7 +169,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
     ):
         if images:
             text = f"{len(images):,} of {len(answers):,} images {lack}: {few(images)}"
-            warnings.warn(text, CaptionBiasWarning, stacklevel=3)
+            warn(text)
     return {**captions, **dict.fromkeys(refused, "")}
 
 

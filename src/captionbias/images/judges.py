@@ -57,7 +57,7 @@ def make_judge(images: Sequence[Any], prompt: str, answers: Sequence[str], epoch
     """The judge of every trial's captions, whose rows are those of the images (RGB, the person masked): after each
     caption and the prompt it says one of the answers, one a class. `epochs`: 40 when None."""
     if not (find_spec("torch") and find_spec("accelerate")):
-        raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install 'captionbias[images]' first")
+        raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install '.[images]' in a clone first")
     from captionbias.images import show_attend_tell
 
     place, schedule, pixels = (

@@ -13,9 +13,10 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench.aligned import Sides, alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import Bench, spread_of_people
 from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compare_sides, gain_scores, trials_of
-from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
+from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, SWAY_SEES_MORE, Scale, Score, worst
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import preset_settings
+from captionbias.bench.verdicts import estimates_of, worst_of
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, Message, message_of, phrase, unknown
 from captionbias.metrics.dbac_direction import PAIRINGS, DbacSettings, ask
@@ -104,6 +105,9 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         *_dbac("t_to_a", *SHAPES_ATTRIBUTE),
         *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
+        worst(
+            "dbac", "size of DBAC, net", 3, NET._replace(low=0.0), f"Of net scores the largest size. {SWAY_SEES_MORE}"
+        ),
     ],
     presets=PRESETS,
     facts_are_details=True,
@@ -219,6 +223,9 @@ def dbac(
                 by_trial = trial_rows(bench.seeds, direction.estimates())
                 tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
         noise: dict[str, float] = {}
+        if settings.controls and all(bench.sides):
+            nets = {f"dbac_{question.name}_net": 1.0 for question in questions}
+            samples |= worst_of("dbac_worst", estimates_of(samples), nets, bench.notes)
         if bootstrap and settings.controls and all(bench.sides):
             spread = _spread(bench, settings, directions, options)
             width = math.sqrt(1 / settings.trials + overlap)

@@ -101,7 +101,7 @@ def load_language(name: str) -> Language:
     try:
         split = SPLITTERS[data["splitter"]](name, data.get("endings", []), listed)
     except ModuleNotFoundError as error:
-        raise InputError("language", f"{name!r}: {error}: pip install 'captionbias[languages]' first") from error
+        raise InputError("language", f"{name!r}: {error}: pip install '.[languages]' in a clone first") from error
     lexicons = json.loads(json.dumps(data["lexicons"]).replace('"*', '"'))
     return Language(split, cache(partial(_form, forms)), lexicons, data.get("planted"))
 

@@ -148,4 +148,4 @@ def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(download
 
 def test_without_sentence_transformers_the_message_names_the_way_out(tiny_bert, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    refuses(r"needs sentence-transformers: pip install 'captionbias\[pretrained\]'", find_attacker, str(tiny_bert))
+    refuses(r"needs sentence-transformers: pip install '\.\[pretrained\]'", find_attacker, str(tiny_bert))

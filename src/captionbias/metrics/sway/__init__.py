@@ -19,7 +19,7 @@ from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError
-from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words
+from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words, worst
 from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
     QuestionModule,
@@ -36,7 +36,7 @@ from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
 LEAST_OF_VALUE = 30  # images, for an interval of a gap between values
-QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing
+QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing, worst
 SCENES = Score(
     YARDSTICK,
     "scenes that are compared",
@@ -83,20 +83,19 @@ class SwayImages(NamedTuple):
         "either half of the images; `length`, content words of a caption of each value; `missing` captions; `tasks`, "
         "`naming_level` and `leans`",
     },
-    returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
-    "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
-    "`sway_words`, from 1,000 images on, which has no upper end; `sway_missing_gap`, where captions are missing. In "
-    "content words of 100: "
-    "`sway_length_gap`, where people or scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, "
-    "`..._high`, `..._least` and `..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and "
-    "`..._verdict`; the others are told with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of "
-    "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
-    "`sway_tasks_named`, of all; `sway_words_level_<value>`, "
-    "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
-    "`sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value one word, or twenty together, "
-    "would have been seen; `names_several`, of 100 captions, how many tell of several persons; "
-    "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; `sway_scenes`, "
-    "without human captions: scenes that are compared. And `signature`.",
+    returns="`sway_worst`, which is nan where one cannot tell. In captions of 100: `sway_wrong_gap` and "
+    "`sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as wrong, of "
+    "each `..._least` and `..._most`, and `sway_t_to_a_one`; `sway_words`, from 500 images on, which has no upper end; "
+    "`sway_missing_gap`, where captions are missing. In content words of 100: `sway_length_gap`, where people or "
+    "scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, `..._high`, `..._least` and "
+    "`..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and `..._verdict`; the others are told "
+    "with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of 100 captions of each value; "
+    "`sway_least_named`, of those of the value that is named right least often, and `sway_tasks_named`, of all; "
+    "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
+    "`sway_words_length`, of all; `sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value "
+    "one word, or twenty together, would have been seen; `names_several`, of 100 captions, how many tell of several "
+    "persons; `sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; "
+    "`sway_scenes`, without human captions: scenes that are compared. And `signature`.",
 )
 def sway(
     captions: Captions,
@@ -151,11 +150,13 @@ def sway(
     signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
     several = reading.share_of_several(images.row)
+    asked = worst.answerable(captions, images, counts, of_tasks)
+    signed["worst"] = ",".join(asked.values())
 
     def measured() -> Scores:
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
         drawn = drawn or [draw_truth(images, counts, seed)]
-        inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes)
+        inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes, asked)
         return _scores(inputs, resampling, scenes, several, details)
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
@@ -206,6 +207,9 @@ def _scores(
         answers += [words.answer(inputs), missing.answer(inputs)]
     if scenes is not None:
         answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
+    scores = {key: sample for answer in answers for key, sample in answer.scores.items()}
+    doubts = {key: doubt for answer in answers for key, doubt in answer.doubts.items()}
+    scores |= worst.answer(inputs, scores, doubts)
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
     facts = {"sway_images": len(images.value), "sway_suggested": suggested, "names_several": several}
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}
@@ -216,10 +220,10 @@ def _scores(
         tables |= {name: table for answer in answers for name, table in answer.details().items()}
         tables["leans"] = lean_rows(images, drawn[0].leans)
     return Scores(
-        {key: sample for answer in answers for key, sample in answer.scores.items()},
+        scores,
         facts,
         inputs.notes,
         tables,
         SwayImages(images.values, images.row, images.value, drawn[0].suggested, inputs.content_of_both),
-        doubts={key: doubt for answer in answers for key, doubt in answer.doubts.items()},
+        doubts=doubts,
     )

@@ -53,9 +53,10 @@ class NamedImages(NamedTuple):
     single: bool  # whether images have one human caption, so that nobody else says what they show
     scene: Integers | None  # of each image without human captions the number of its scene, of all one without scenes
 
-    def pictures(self) -> Integers:
-        """How many pictures of each value there are."""
-        return np.bincount(np.unique(np.column_stack((self.value, self.picture)), axis=0)[:, 0])
+    def pictures(self, rows: Any = slice(None)) -> Integers:
+        """How many pictures of each value there are, or these rows are of."""
+        pictures = np.unique(np.column_stack((self.value, self.picture))[rows], axis=0)[:, 0]
+        return np.bincount(pictures, minlength=len(self.values))
 
     def flags_of(self, rows: Integers) -> CaptionFlags:
         """What the human captions in these rows say, one of each image."""

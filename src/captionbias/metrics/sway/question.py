@@ -37,6 +37,7 @@ class SwayInput:
     seed: int
     replicates: int
     notes: list[str]
+    asked: Mapping[str, str]  # the names of the questions that the data can answer, by their keys
 
     @cached_property
     def content(self) -> tuple[ContentWords, ContentWords]:
