@@ -117,7 +117,7 @@ def few(names: Iterable[object], most: int = 5) -> str:
 
 def unknown(argument: str, value: object, choices: Iterable[str]) -> InputError:
     """The error that a value is none of those to choose from."""
-    return InputError(argument, f"{value!r} is unknown; choose one of {', '.join(choices)}")
+    return InputError(argument, f"{value!r:.60} is unknown; choose one of {', '.join(choices)}")
 
 
 def missing(argument: str, text: str, *ways: str) -> InputError:

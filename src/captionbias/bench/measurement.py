@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 import numpy as np
 
 from captionbias.bench import catalogue
-from captionbias.bench.arguments import describe, section
+from captionbias.bench.arguments import CHECKS, describe, section
 from captionbias.bench.catalogue import MetricEntry, Score
-from captionbias.bench.protocol import replicate_count, signature, whole_number
+from captionbias.bench.protocol import signature
 from captionbias.bench.verdicts import judge
 from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
-from captionbias.errors import InputError
+from captionbias.errors import InputError, Message, phrase
 from captionbias.progress import show_steps
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
 from captionbias.text.lexicon import options_in
-from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
+from captionbias.text.tokens import OTHER_TOKENIZERS
 from captionbias.warnings import note
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ def _html(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) 
     return f"{table}<ul>{listed}</ul><code>{html.escape(signed)}</code>"
 
 
-# Of arguments that are whole numbers.
-LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0, "most_frequent": 1}
+LESS = {"draws": 1, "bootstrap": 0}  # what takes less memory
 
 
 def _keyword(name: str) -> inspect.Parameter:
@@ -249,10 +248,17 @@ class Metric(Generic[P]):
         return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
-        prepared, captions, options = self._prepared(*args, **kwargs)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
-        with show_steps(options.get("progress", usual)):
-            scores = prepared.measure()
+        try:
+            prepared, captions, options = self._prepared(*args, **kwargs)
+            with show_steps(options.get("progress", usual)):
+                scores = prepared.measure()
+        except MemoryError as error:
+            less = [
+                phrase(f"give {{{name}}}", **{name: least}) for name, least in LESS.items() if name in self.options()
+            ]
+            ways = ["measure a random part of the images", *less]
+            raise ValueError(Message("the images need more memory than is free:", ways=ways)) from error
         asked = prepared.settings.get("bootstrap", options.get("bootstrap", 1))  # 0 where a metric told why
         if asked and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
@@ -311,17 +317,13 @@ class Metric(Generic[P]):
         return captions, options
 
     def _checked(self, name: str, value: Any) -> Any:
-        """What every metric asks of an argument: yes or no, a whole number, replicates."""
+        """What every metric asks of an argument: yes or no, else its check."""
         if name not in self.options():
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
         usual = self._parameters[name].default
         if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
             raise InputError(name, f"must be True or False, not {value!r}")
-        if name == "tokenizer":
-            return tokenizer_name(value)
-        if name in LEAST and not (value is None and usual is None):
-            return whole_number(name, value, LEAST[name])
-        return replicate_count(value) if name == "bootstrap" else value
+        return value if name not in CHECKS or (value is None and usual is None) else CHECKS[name](name, value)
 
     def inputs(self, *names: str) -> str:
         """What these arguments are and what the metric returns, as sections of a docstring."""

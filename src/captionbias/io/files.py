@@ -10,6 +10,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
+from captionbias.errors import InputError
+
+
+def user_path(name: str | Path, argument: str) -> Path:
+    """The path that a user names as this argument, ~ being the home; an `InputError` for a name that no file can have,
+    and for a place where nobody may look."""
+    try:
+        path = Path(os.path.expanduser(name))
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(argument, f"{name!r:.60} is not a path that can be read ({error}): give another") from error
+    return path
+
 
 def check_ending(path: Path, *endings: str) -> None:
     """Raise a ValueError for a name with another ending than these."""
