@@ -4,6 +4,7 @@ options, the page by its controls, a report in plain English. What users named i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -103,6 +104,16 @@ def phrase(text: str, *rest: object, **values: Any) -> Message:
             value = formatter.convert_field(next(unnamed), conversion)
             parts.append(value if isinstance(value, (Argument, Message)) else format(value, form or ""))
     return Message(*parts)
+
+
+@contextmanager
+def explained_memory() -> Iterator[None]:
+    """Too little memory as an error that says what helps."""
+    try:
+        yield
+    except MemoryError as error:
+        ways = "measure a random part of them", phrase("give {draws} to sway", draws=1)
+        raise ValueError(Message("so many images need more memory than is free:", ways=ways)) from error
 
 
 def few(names: Iterable[object], most: int = 5) -> str:

@@ -19,7 +19,7 @@ from captionbias.bench.protocol import signature
 from captionbias.bench.verdicts import judge
 from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
-from captionbias.errors import InputError, Message, phrase
+from captionbias.errors import InputError, explained_memory
 from captionbias.progress import show_steps
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
@@ -200,9 +200,6 @@ def _html(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) 
     return f"{table}<ul>{listed}</ul><code>{html.escape(signed)}</code>"
 
 
-LESS = {"draws": 1, "bootstrap": 0}  # what takes less memory
-
-
 def _keyword(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
 
@@ -247,18 +244,12 @@ class Metric(Generic[P]):
         captions, options = cast("Callable[..., Any]", self._read)(*args, **options)
         return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
 
+    @explained_memory()
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
+        prepared, captions, options = self._prepared(*args, **kwargs)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
-        try:
-            prepared, captions, options = self._prepared(*args, **kwargs)
-            with show_steps(options.get("progress", usual)):
-                scores = prepared.measure()
-        except MemoryError as error:
-            less = [
-                phrase(f"give {{{name}}}", **{name: least}) for name, least in LESS.items() if name in self.options()
-            ]
-            ways = ["measure a random part of the images", *less]
-            raise ValueError(Message("the images need more memory than is free:", ways=ways)) from error
+        with show_steps(options.get("progress", usual)):
+            scores = prepared.measure()
         asked = prepared.settings.get("bootstrap", options.get("bootstrap", 1))  # 0 where a metric told why
         if asked and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
