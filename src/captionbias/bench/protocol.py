@@ -98,7 +98,7 @@ def text(name: str, value: Any) -> str:
 
 def share(name: str, value: Any) -> float:
     """The argument `name`, a share above 0 and below a half."""
-    if not isinstance(value, Real) or not 0 < float(value) < 0.5:
+    if not isinstance(value, Real) or not 0 < value < 0.5:  # type: ignore[operator]
         raise InputError(name, f"must be a share above 0 and below 0.5, not {value!r:.60}")
     return float(value)
 

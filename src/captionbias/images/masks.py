@@ -119,7 +119,7 @@ def read_regions(
     need_images("ijson", "pycocotools")
     path, chosen = user_path(annotations, "masks"), read_form(form)
     if not path.is_file():
-        raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")
+        raise InputError("masks", f": {path} does not exist: give COCO's annotations, such as instances_val2014.json")
     listed = read_images(path)
     rows = _rows(path, images, {key: image.file_name for key, image in listed.items()})
     categories = read_categories(path)

@@ -21,7 +21,7 @@ def user_path(name: str | Path, argument: str) -> Path:
         with suppress(FileNotFoundError, NotADirectoryError):
             path.stat()
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(argument, f"{name!r:.60} is not a path that can be read ({error}): give another") from error
+        raise InputError(argument, f"{name!r:.60} cannot be read ({error}): give another path") from error
     return path
 
 

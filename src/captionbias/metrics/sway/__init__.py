@@ -96,6 +96,7 @@ class SwayImages(NamedTuple):
     "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
     "`sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value one word, or twenty together, "
     "would have been seen; `names_several`, of 100 captions, how many tell of several persons; "
+    "with `label_error` of each main score `..._label_error_low/high`; "
     "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; `sway_scenes`, "
     "without human captions: scenes that are compared. And `signature`.",
 )
@@ -185,8 +186,7 @@ def _with_wrong_labels(scores: Scores, captions: Captions, share: float, seed: i
         if len(of_key) == len(samples):
             facts |= {f"{key}_label_error_low": min(of_key), f"{key}_label_error_high": max(of_key)}
             read.append(f"{label(key)} {min(of_key):.1f} to {max(of_key):.1f}")
-    text = f"with {100 * share:g} of 100 labels of one value wrong, {'; '.join(read)}"
-    note(scores.notes, text, about="label_error")
+    note(scores.notes, f"{100 * share:g} of 100 labels of one value wrong read {'; '.join(read)}", about="label_error")
     return facts
 
 
