@@ -15,7 +15,6 @@ from captionbias.bench.protocol import Alignment, digest, vectors_name
 from captionbias.captions import Words
 from captionbias.captions.values import is_column
 from captionbias.errors import InputError
-from captionbias.io.files import user_path
 from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, named_by_words
 
@@ -27,7 +26,7 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
     words = vocabulary
     if isinstance(vocabulary, (str, Path)):
         try:
-            words = read_json(user_path(vocabulary, "vocabulary"))
+            words = read_json(Path(vocabulary))
         except (OSError, ValueError) as error:
             raise InputError("vocabulary", f"{str(vocabulary)!r} cannot be read: {error}") from error
     words = list(words) if isinstance(words, Set) or is_column(words) else ()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.registry import BERTS, ENCODERS
-from captionbias.bench.protocol import replicate_count, seed_list, share, text, whole_number
+from captionbias.bench.protocol import replicate_count, seed_list, text, whole_number
 from captionbias.text.lexicon import attribute_lexicons, check_lexicon, task_lexicons
 from captionbias.text.tokens import tokenizer_name
 
@@ -274,7 +274,6 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "tokenizer": lambda _, value: tokenizer_name(value),
     "bootstrap": replicate_count,
     "seeds": seed_list,
-    "label_error": share,
     "vectors": lambda name, value: value if hasattr(value, "index_to_key") else text(name, value),
 }
 

@@ -312,9 +312,12 @@ class Metric(Generic[P]):
         if name not in self.options():
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
         usual = self._parameters[name].default
-        if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
-            raise InputError(name, f"must be True or False, not {value!r}")
-        return value if name not in CHECKS or (value is None and usual is None) else CHECKS[name](name, value)
+        if value is None and usual is None:
+            return None
+        flag = name == "controls" or (isinstance(usual, bool) and name != "cache")
+        if flag and not isinstance(value, (bool, np.bool_)):
+            raise InputError(name, f"must be True or False, not {value!r:.60}")
+        return CHECKS[name](name, value) if name in CHECKS else value
 
     def inputs(self, *names: str) -> str:
         """What these arguments are and what the metric returns, as sections of a docstring."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,9 +69,6 @@ def preset_settings(presets: Mapping[str, S], preset: str, **chosen: Any) -> tup
         raise unknown("preset", preset, (*presets, "papers"))
     usual = presets[name]
     settings = replace(usual, **{setting: value for setting, value in chosen.items() if value is not None})
-    for setting, value in vars(usual).items():
-        if isinstance(value, bool) and not isinstance(choice := getattr(settings, setting), bool):
-            raise InputError(setting, f"must be True or False, not {choice!r}")
     if isinstance(settings, Alignment) and settings.alignment not in ("constant", "contextual"):
         raise unknown("alignment", settings.alignment, ("constant", "contextual"))
     if settings.seeds != ():
@@ -94,13 +91,6 @@ def text(name: str, value: Any) -> str:
     if not isinstance(value, (str, Path)):
         raise InputError(name, f"must be text, not of type {type(value).__name__}")
     return str(value)
-
-
-def share(name: str, value: Any) -> float:
-    """The argument `name`, a share above 0 and below a half."""
-    if not isinstance(value, Real) or not 0 < value < 0.5:  # type: ignore[operator]
-        raise InputError(name, f"must be a share above 0 and below 0.5, not {value!r:.60}")
-    return float(value)
 
 
 def whole_number(name: str, value: Any, least: int) -> int:

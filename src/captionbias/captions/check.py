@@ -38,7 +38,7 @@ from captionbias.captions.names import COLUMNS, SIDES
 from captionbias.captions.texts import canonical_order, non_captions
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
-from captionbias.errors import InputError, Message, explained_memory, few, missing, phrase
+from captionbias.errors import InputError, Message, few, missing, phrase
 from captionbias.hashes import Hashes, hashes_of, mix, occurrences, sums_of
 from captionbias.text import (
     Lexicon,
@@ -340,7 +340,6 @@ def digest_of_rows(*columns: Any) -> str:
     return hashlib.sha256(repr(columns).encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
-@explained_memory()
 def check_captions(
     *,
     predictions: Collection[Any] | None = None,

@@ -28,8 +28,9 @@ def write_space(folder: Path, to: Path, package: str | None = None, repo: str | 
     named = files.get("requirements.txt")
     text = named.read_text(encoding="utf-8") if named else ""
     if package is None and _OURS.search(text):
-        risk = "is missing: captionbias is on no index yet, so whoever takes that name there would run in the Space;"
-        raise missing("package", f"{risk} give a wheel, or an address such as git+https://...")
+        raise missing(
+            "package", "is missing: captionbias is on no index yet", "give a wheel", "an address (git+https:...)"
+        )
     wheel = None if package is None or "://" in package else Path(package)
     if package is not None and not _OURS.search(text):
         raise ValueError(f"requirements.txt of {folder} does not name captionbias: add it, or give no package")

@@ -17,7 +17,6 @@ from captionbias.errors import Message, message_of, unknown
 from captionbias.images.captioning import caption
 from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
-from captionbias.io.files import user_path
 from captionbias.metrics import catalogue, find_metric
 from captionbias.progress import Watch
 
@@ -94,7 +93,7 @@ def masking_experiment(
             f"{annotations} has a person in none of the {len(all_images):,} images; give their annotations"
         )
     original = all_images.select(rows)
-    people_and_objects = sorted(set(read_categories(user_path(annotations, "annotations")).values()))
+    people_and_objects = sorted(set(read_categories(Path(annotations).expanduser()).values()))
     pictures = {ORIGINAL: original}
     for version, (kinds, form) in VERSIONS.items():
         if version in versions and version != ORIGINAL:

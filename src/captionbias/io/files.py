@@ -14,8 +14,7 @@ from captionbias.errors import InputError
 
 
 def user_path(name: str | Path, argument: str) -> Path:
-    """The path that a user names as this argument, ~ being the home; an `InputError` for a name that no file can have,
-    and for a place where nobody may look."""
+    """The path that a user names as this argument, ~ being the home; an `InputError` where no file can be or be seen."""
     try:
         path = Path(os.path.expanduser(name))
         with suppress(FileNotFoundError, NotADirectoryError):

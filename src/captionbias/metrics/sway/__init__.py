@@ -131,6 +131,8 @@ def sway(
     >>> result["sway_t_to_a_verdict"], result["sway_a_to_t_verdict"]
     ('more than people', 'cannot tell')
     """
+    if label_error is not None and not (isinstance(label_error, (float, int)) and 0 < label_error < 0.5):
+        raise InputError("label_error", f"must be a share above 0 and below 0.5, not {label_error!r:.60}")
     if captions.predictions is None:
         raise errors.missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
