@@ -14,7 +14,7 @@ from captionbias.errors import InputError
 
 
 def user_path(name: str | Path, argument: str) -> Path:
-    """The path that a user names as this argument, ~ being the home; an `InputError` where no file can be or be seen."""
+    """The path that a user names as this argument, ~ being the home; an `InputError` where no file can be."""
     try:
         path = Path(os.path.expanduser(name))
         with suppress(FileNotFoundError, NotADirectoryError):
