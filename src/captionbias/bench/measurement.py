@@ -244,12 +244,12 @@ class Metric(Generic[P]):
         captions, options = cast("Callable[..., Any]", self._read)(*args, **options)
         return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
 
-    @explained_memory()
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
-        prepared, captions, options = self._prepared(*args, **kwargs)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
-        with show_steps(options.get("progress", usual)):
-            scores = prepared.measure()
+        with explained_memory():
+            prepared, captions, options = self._prepared(*args, **kwargs)
+            with show_steps(options.get("progress", usual)):
+                scores = prepared.measure()
         asked = prepared.settings.get("bootstrap", options.get("bootstrap", 1))  # 0 where a metric told why
         if asked and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"

@@ -19,14 +19,13 @@ from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.names import plain_name
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
-from captionbias.errors import InputError, explained_memory, missing, phrase
+from captionbias.errors import InputError, missing, phrase
 from captionbias.io.files import user_path
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@explained_memory()
 def read_captions(
     table: Any = None,
     *,
