@@ -5,6 +5,7 @@ import pickle
 import random
 import re
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -170,7 +171,6 @@ def broken(**changes):
         ("a.parquet", "PAR1 and no more", " cannot be read ("),
         ("a.xlsx", "PK\x03\x04 and no more", " cannot be read ("),
         ("a.doc", "a man", " has the unknown extension '.doc': give one of .csv, .tsv, .txt, .token, .json, .jsonl, "),
-        ("a" * 300 + ".csv", None, " cannot be read ("),
         ("a.pkl", pickle.dumps([Path("x")]), ": it is not a whole pickle of plain data ("),  # it could run code
         ("a.pkl", pickle.dumps([{"img_id": 1}])[:-3], ": it is not a whole pickle of plain data ("),
         ("", None, " cannot be loaded as a dataset ("),
@@ -260,6 +260,11 @@ def test_parquet_is_read_alike_however_it_is_packed(tmp_path):
     assert labels[0] is labels[3], "rows share the texts of the dictionary"
 
 
+@pytest.mark.parametrize("path", ["a\0b.csv", "a" * 300 + ".csv", "\ud800.csv"], ids=["null", "long", "half"])
+def test_a_path_that_no_file_can_have_is_refused(path, fault):
+    assert fault(read_captions, predictions=path).startswith(f"predictions {path!r:.60} cannot be read (")
+
+
 @pytest.mark.usefixtures("no_warnings")
 def test_of_a_workbook_the_sheet_with_rows_is_read(tmp_path, prediction_records, fault, monkeypatch):
     path = tmp_path / "a.xlsx"
@@ -276,6 +281,12 @@ def test_of_a_workbook_the_sheet_with_rows_is_read(tmp_path, prediction_records,
     assert read_captions(predictions=path).attributes == ("m", "f", "f")
     save(one=sheet, two=sheet)
     assert "has 2 sheets with rows (one, two): save one as CSV" in fault(as_table, path, "a")
+    with zipfile.ZipFile(path) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    with zipfile.ZipFile(path, "w") as damaged:
+        for name, part in parts.items():
+            damaged.writestr(name, part[:100] if "sheet1" in name else part)
+    assert fault(as_table, path, "a").startswith(f"{path} cannot be read (")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     told = f"{path} is an Excel workbook: save it as CSV UTF-8, or pip install openpyxl first"
     assert fault(as_table, path, "a") == told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from captionbias.alignment.vectors import CAPTIONS, load_vectors
 from captionbias.bench.protocol import Alignment, vectors_name
 from captionbias.captions import Words
 from captionbias.captions.check import digest_of_rows
+from captionbias.captions.values import is_column
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, named_by_words
@@ -29,7 +30,8 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
             words = read_json(Path(vocabulary))
         except (OSError, ValueError) as error:
             raise InputError("vocabulary", f"{str(vocabulary)!r} cannot be read: {error}") from error
-    if not words or isinstance(words, Mapping) or not all(isinstance(word, str) for word in words):
+    words = list(words) if isinstance(words, Set) or is_column(words) else ()
+    if not words or not all(isinstance(word, str) for word in words):
         raise InputError("vocabulary", "must be a list of words, or a JSON file of such a list")
     return frozenset(words)
 

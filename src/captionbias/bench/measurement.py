@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 import numpy as np
 
 from captionbias.bench import catalogue
-from captionbias.bench.arguments import describe, section
+from captionbias.bench.arguments import CHECKS, describe, section
 from captionbias.bench.catalogue import MetricEntry, Score
-from captionbias.bench.protocol import replicate_count, signature, whole_number
+from captionbias.bench.protocol import signature
 from captionbias.bench.verdicts import estimates_of
 from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
-from captionbias.errors import InputError
+from captionbias.errors import InputError, explained_memory
 from captionbias.io.files import check_ending
 from captionbias.io.formats import write_json
 from captionbias.progress import show_steps
@@ -29,7 +29,7 @@ from captionbias.statistics.intervals import in_digits
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language
 from captionbias.text.lexicon import options_in
-from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
+from captionbias.text.tokens import OTHER_TOKENIZERS
 from captionbias.warnings import note
 
 if TYPE_CHECKING:
@@ -209,10 +209,6 @@ def _html(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) 
     return f"{table}<ul>{listed}</ul><code>{html.escape(signed)}</code>"
 
 
-# Of arguments that are whole numbers.
-LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0, "most_frequent": 1}
-
-
 def _keyword(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
 
@@ -258,10 +254,11 @@ class Metric(Generic[P]):
         return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
-        prepared, captions, options = self._prepared(*args, **kwargs)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
-        with show_steps(options.get("progress", usual)):
-            scores = prepared.measure()
+        with explained_memory():
+            prepared, captions, options = self._prepared(*args, **kwargs)
+            with show_steps(options.get("progress", usual)):
+                scores = prepared.measure()
         asked = prepared.settings.get("bootstrap", options.get("bootstrap", 1))  # 0 where a metric told why
         if asked and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
@@ -321,17 +318,16 @@ class Metric(Generic[P]):
         return captions, options
 
     def _checked(self, name: str, value: Any) -> Any:
-        """What every metric asks of an argument: yes or no, a whole number, replicates."""
+        """What every metric asks of an argument: yes or no, else its check."""
         if name not in self.options():
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
         usual = self._parameters[name].default
-        if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
-            raise InputError(name, f"must be True or False, not {value!r}")
-        if name == "tokenizer":
-            return tokenizer_name(value)
-        if name in LEAST and not (value is None and usual is None):
-            return whole_number(name, value, LEAST[name])
-        return replicate_count(value) if name == "bootstrap" else value
+        if value is None and usual is None:
+            return None
+        flag = name == "controls" or (isinstance(usual, bool) and name != "cache")
+        if flag and not isinstance(value, (bool, np.bool_)):
+            raise InputError(name, f"must be True or False, not {value!r:.60}")
+        return CHECKS[name](name, value) if name in CHECKS else value
 
     def inputs(self, *names: str) -> str:
         """What these arguments are and what the metric returns, as sections of a docstring."""

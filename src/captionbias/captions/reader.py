@@ -20,6 +20,7 @@ from captionbias.captions.names import plain_name
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
 from captionbias.errors import InputError, missing, phrase
+from captionbias.io.files import user_path
 from captionbias.warnings import warn
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any
         if data is None:
             return None
         local = isinstance(data, (str, Path)) and not is_url(data)
-        key = os.path.realpath(Path(data).expanduser()) if local else data if isinstance(data, str) else id(data)
+        key = os.path.realpath(user_path(data, name)) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
             table = as_table(data, name)
             groups: dict[str, Sequence[str]] = {}

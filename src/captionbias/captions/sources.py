@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -44,7 +45,7 @@ class Remote:
         try:
             file_system, path = fsspec.url_to_fs(self.url)
             return file_system, path
-        except (ImportError, ValueError) as error:
+        except (ImportError, ValueError, TypeError) as error:  # of some file systems the address does not say enough
             raise ValueError(
                 f"{self.url} cannot be opened ({error}): install what it needs, or copy the file"
             ) from error
@@ -54,9 +55,9 @@ def load_rows(source: str | Path) -> Any:
     """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split."""
     from datasets import Dataset, load_dataset, load_from_disk
 
-    name, _, rest = (str(source), "", "") if Path(source).expanduser().is_dir() else str(source).partition(":")
+    name, _, rest = (str(source), "", "") if os.path.isdir(os.path.expanduser(source)) else str(source).partition(":")
     configuration, _, split = rest.partition(":")
-    folder = Path(name).expanduser()
+    folder = Path(os.path.expanduser(name))
     try:
         if (folder / "state.json").exists() or (folder / "dataset_dict.json").exists():
             dataset = load_from_disk(str(folder))

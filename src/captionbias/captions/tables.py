@@ -17,6 +17,7 @@ from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.sources import Remote, is_url, load_rows
 from captionbias.captions.values import as_list, entries, is_column, is_missing
 from captionbias.errors import Argument, Message, few, within
+from captionbias.io.files import user_path
 from captionbias.io.formats import json_object
 from captionbias.io.plain_pickle import read_plain_pickle
 
@@ -162,7 +163,7 @@ def as_table(data: Any, name: str) -> Table:
         return table_from_file(Remote(str(data)))
     if names_dataset(data):
         return table_from_memory(load_rows(data), str(data))
-    return table_from_file(Path(data).expanduser())
+    return table_from_file(user_path(data, name))
 
 
 def names_dataset(source: str | Path) -> bool:
@@ -277,6 +278,10 @@ def _workbook(path: File) -> Table:
             )
     except ImportError as error:
         raise ValueError(f"{path} is an Excel workbook: save it as CSV UTF-8, or pip install openpyxl first") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged workbooks make their reader raise almost anything
+        raise BadZipFile(str(error)) from error
     filled = [name for name, sheet in sheets.items() if len(sheet)]
     if len(filled) != 1:
         raise ValueError(f"{path} has {len(filled)} sheets with rows ({', '.join(filled)}): save one as CSV UTF-8")

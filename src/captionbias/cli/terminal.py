@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from captionbias._version import __version__
-from captionbias.errors import Wording, render
+from captionbias.errors import Wording, explained_memory, render
 from captionbias.progress import Watch, show_steps
 
 if TYPE_CHECKING:
@@ -176,7 +176,8 @@ def plain_errors(words: Wording = str) -> Iterator[None]:
         warnings.simplefilter("always", CaptionBiasWarning)
         warnings.showwarning = show
         try:
-            yield
+            with explained_memory():
+                yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
             note(f"error: {render(error, words)}", style="red")
             raise typer.Exit(2) from error

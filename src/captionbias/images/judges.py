@@ -42,7 +42,9 @@ def prompt_for(attribute: str, prompt: str | None = None) -> str:
 
 def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The answer for each value of the attribute: the value itself unless the user's mapping has another."""
-    chosen = answers or {}
+    chosen = {} if answers is None else answers
+    if not isinstance(chosen, Mapping) or not all(isinstance(answer, str) for answer in chosen.values()):
+        raise InputError("answers", "must map labels to words")
     if unknown := [value for value in chosen if value not in values]:
         raise InputError(
             "answers", f": {unknown[0]!r} is not a value of the attribute; its values are {', '.join(values)}"

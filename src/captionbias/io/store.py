@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from captionbias.errors import InputError
-from captionbias.io.files import written_whole
+from captionbias.io.files import user_path, written_whole
 from captionbias.warnings import warn
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -149,7 +149,7 @@ def open_store(cache: bool | str | Path) -> Store | None:
     usual = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "captionbias")
     folder = (os.environ.get("CAPTIONBIAS_CACHE") or usual) if cache is True else cache
     # An absolute path, for worker processes may have another working folder.
-    return Store(Path(os.path.abspath(os.path.expanduser(folder))), limit)
+    return Store(Path(os.path.abspath(user_path(folder, "cache"))), limit)
 
 
 def _remove(path: Path) -> bool:

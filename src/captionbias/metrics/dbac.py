@@ -274,7 +274,7 @@ def _spread(
 
 def _check_choices(directions: Sequence[str], settings: DbacSettings) -> None:
     listed = isinstance(directions, Sequence) and not isinstance(directions, str)
-    if not listed or not directions or set(directions) - set(DIRECTIONS):
+    if not listed or not directions or not all(isinstance(one, str) and one in DIRECTIONS for one in directions):
         raise InputError("directions", f"must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
     for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
         if (value := vars(settings)[name]) not in choices:

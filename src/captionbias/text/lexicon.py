@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from captionbias.errors import InputError
+from captionbias.io.files import user_path
 from captionbias.io.formats import read_json
 from captionbias.text.languages import lexicon_of_language
 from captionbias.text.names import forms, written
@@ -117,12 +118,12 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if isinstance(source, (list, tuple)):
         return _crossed([load_lexicon(each) for each in source])
     if not isinstance(source, (str, Path)):
-        raise ValueError(f"a lexicon is a name, a file or a mapping of labels to words, not {source!r}")
+        raise ValueError(f"a lexicon is a name, a file or a mapping of labels to words, not {source!r:.60}")
     if str(source) in builtin_lexicons():
         return replace(_parse(_builtin(str(source)), str(source)), base=str(source))
     if translated := lexicon_of_language(str(source)):
         return replace(_parse(translated, str(source)), base=str(source))
-    path = Path(source)
+    path = user_path(source, "lexicon")
     if not path.is_file():
         known = ", ".join(builtin_lexicons())
         raise ValueError(f"lexicon {str(source)!r} is neither a built-in one ({known}) nor a file that exists")
@@ -134,6 +135,15 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if not isinstance(content, dict):
         raise ValueError(f"lexicon {path} must be a JSON object of labels and words, not a {type(content).__name__}")
     return _parse(content, path.stem)
+
+
+def check_lexicon(argument: str, source: Any) -> Any:
+    """The source of a lexicon; an `InputError` that names the argument unless it is one."""
+    try:
+        load_lexicon(source)
+    except ValueError as error:
+        raise InputError(argument, f": {error}") from error
+    return source
 
 
 def lexicon_of(names: Iterable[str]) -> dict[str, list[str]]:
@@ -250,6 +260,9 @@ def _lists(content: Mapping[str, Any], key: str, kind: str, name: str) -> dict[s
     lists = content.get(key, {})
     if not isinstance(lists, Mapping):
         raise ValueError(f"lexicon {name!r}: {key!r} must map each {kind} to a list of words")
+    for label in lists:
+        if not isinstance(label, str) or not label.strip():
+            raise ValueError(f"lexicon {name!r}: {label!r} must be the name of a {kind}, a text")
     return {label: _words(listed, f"lexicon {name!r}, {kind} {label!r}") for label, listed in lists.items()}
 
 

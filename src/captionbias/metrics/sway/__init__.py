@@ -5,6 +5,7 @@ attribute, more than when a person describes the same images?"""
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -12,13 +13,14 @@ import numpy as np
 
 from captionbias import errors
 from captionbias.arrays import Integers
-from captionbias.bench.catalogue import YARDSTICK, Scale, Score
+from captionbias.bench.catalogue import YARDSTICK, Scale, Score, headlines, label
 from captionbias.bench.checks import Rules
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError
+from captionbias.hashes import seeded
 from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words, worst
 from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
@@ -94,7 +96,8 @@ class SwayImages(NamedTuple):
     "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
     "`sway_words_length`, of all; `sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value "
     "one word, or twenty together, would have been seen; `names_several`, of 100 captions, how many tell of several "
-    "persons; `sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; "
+    "persons; with `label_error` of each main score `..._label_error_low/high`; "
+    "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; "
     "`sway_scenes`, without human captions: scenes that are compared. And `signature`.",
 )
 def sway(
@@ -108,6 +111,7 @@ def sway(
     draws: int = 5,
     seed: int = 0,
     bootstrap: int = 1000,
+    label_error: float | None = None,
     details: bool = False,
 ) -> Prepared:
     """Bias counted in captions, by six questions: what a captioner says of some people more than a person would.
@@ -127,11 +131,15 @@ def sway(
     >>> result["sway_t_to_a_verdict"], result["sway_a_to_t_verdict"]
     ('more than people', 'cannot tell')
     """
+    if label_error is not None and not (isinstance(label_error, (float, int)) and 0 < label_error < 0.5):
+        raise InputError("label_error", f"must be a share above 0 and below 0.5, not {label_error!r:.60}")
     if captions.predictions is None:
         raise errors.missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
         ways = errors.phrase("leave {references} out"), errors.phrase("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
+    again: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon, "lean": lean}
+    again |= {"tokenizer": tokenizer, "draws": draws}
     reading = read(captions, attribute_lexicon, task_lexicon, tokenizer, RULES)
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
@@ -149,6 +157,7 @@ def sway(
     signed |= {"missing": digest_of_rows(captions.missing)} if captions.missing else {}
     signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
+    signed |= {} if label_error is None else {"label_error": label_error}
     several = reading.share_of_several(images.row)
     asked = worst.answerable(captions, images, counts, of_tasks)
     signed["worst"] = ",".join(asked.values())
@@ -157,9 +166,33 @@ def sway(
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
         drawn = drawn or [draw_truth(images, counts, seed)]
         inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes, asked)
-        return _scores(inputs, resampling, scenes, several, details)
+        scores = _scores(inputs, resampling, scenes, several, details)
+        if label_error is not None:
+            scores.facts.update(_with_wrong_labels(scores, captions, label_error, seed, **again))
+        return scores
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
+
+
+def _with_wrong_labels(scores: Scores, captions: Captions, share: float, seed: int, **options: Any) -> dict[str, float]:
+    """The least and the most that each main score reads as it is, and with this share of the labels of each value in
+    turn taken for another."""
+    labels, chance = np.array(captions.attributes), seeded(captions.keys, seed)
+    values, samples = np.unique(labels).tolist(), [scores.samples]
+    for value, other in zip(values, [*values[1:], values[0]], strict=True):
+        own, wrong = np.flatnonzero(labels == value), labels.astype(object)
+        wrong[own[np.argsort(chance[own], kind="stable")[: round(share * len(own))]]] = other
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are those of the labels as they are
+            samples.append(sway.measure(captions.with_attributes(wrong), seed=seed, bootstrap=0, **options).samples)
+    facts, read = dict[str, float](), list[str]()
+    for key in headlines("sway"):
+        of_key = [float(sample[key].values.mean()) for sample in samples if key in sample]
+        if len(of_key) == len(samples):
+            facts |= {f"{key}_label_error_low": min(of_key), f"{key}_label_error_high": max(of_key)}
+            read.append(f"{label(key)} {min(of_key):.1f} to {max(of_key):.1f}")
+    note(scores.notes, f"{100 * share:g} of 100 labels of one value wrong read {'; '.join(read)}", about="label_error")
+    return facts
 
 
 def _of_tasks(
