@@ -14,7 +14,16 @@ from captionbias.captions.crossing import crossed, labels_to_keep
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
-from captionbias.captions.values import ROW, as_scene, as_weight, entries, holds_list, image_keys, is_missing
+from captionbias.captions.values import (
+    ROW,
+    as_scene,
+    as_weight,
+    base_names,
+    entries,
+    holds_list,
+    image_keys,
+    is_missing,
+)
 from captionbias.errors import InputError, few, phrase
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
@@ -74,6 +83,7 @@ def joined(
         both = phrase("and {references} are both {}: name two columns or give two files", predictions)
         raise InputError("predictions", both)
     values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
+    _without_folders(values)
     if labels:
         names = rename_labels(values["attributes"], labels, str(attributes))
         values["attributes"] = pd.Series(names, values["attributes"].index, dtype=object)
@@ -95,6 +105,14 @@ def joined(
     # In one order, whatever that of the rows: it decides which images a seed puts to test. Numbers come in theirs.
     images = pd.Index(sorted(images, key=lambda image: (len(image), image)), dtype=object)
     return pd.DataFrame({name: of_images.reindex(images) for name, of_images in values.items()}, images)
+
+
+def _without_folders(values: dict[str, Series]) -> None:
+    """Take the folders off ids that all have one, where those of another column have none."""
+    plain = {name: pd.Index(base_names(of_images.index), dtype=object) for name, of_images in values.items()}
+    in_folders = [name for name, index in plain.items() if index.is_unique and (index != values[name].index).all()]
+    for name in in_folders if len(in_folders) < len(values) else ():
+        values[name] = values[name].set_axis(plain[name])
 
 
 def keep_labels(frame: pd.DataFrame, column: Column, keep: Sequence[str] | None, notes: list[str]) -> pd.DataFrame:
