@@ -17,6 +17,7 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.checks import of_known_labels
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
 from captionbias.bench.reading import as_values
 from captionbias.captions import Captions, check_captioners, uncross
@@ -158,6 +159,7 @@ def audit(
     """
     people = {"references": references, "attributes": attributes, "tasks": tasks, "scene": scene}
     checked = check_captioners(captioners, trust_rows=trust_rows, **people)
+    checked = {name: of_known_labels(captions, load_lexicon(attribute_lexicon)) for name, captions in checked.items()}
     first = next(iter(checked.values()))
     chosen = _check_choices(_usual(first) if metrics is None else metrics, preset)
     seed = whole_number("seed", seed, least=0)

@@ -18,8 +18,8 @@ from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.names import plain_name
 from captionbias.captions.sources import is_url
-from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
-from captionbias.errors import InputError, missing, phrase
+from captionbias.captions.tables import Column, Table, as_table, numbered, one_hot, with_together
+from captionbias.errors import InputError, few, missing, phrase
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,7 +234,7 @@ def _joined(
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None
     attribute_names = attribute_columns(attribute, attribute_column)
-    open_table = _once_each(human, [name or usual for usual, name in attribute_names])
+    open_table = _once_each(human, [name or usual for usual, name in attribute_names], notes)
     others = {"references": references, "attributes": attributes, "tasks": tasks}
     read = cache(partial(by_image, index=cache(images_of), notes=notes))
     for name, (source, column) in captioner_columns(list(predictions), prediction_column).items():
@@ -248,7 +248,7 @@ def _joined(
         yield name, chosen, joined(chosen, id_columns, read, notes, labels)
 
 
-def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any, str], Table | None]:
+def _once_each(human: Sequence[str], attributes: Sequence[str], notes: list[str]) -> Callable[[Any, str], Table | None]:
     """A function as `as_table` that opens each file once; several columns of human captions are also one, and so are
     those of several annotators' labels, as gender_1 ... gender_3.
     """
@@ -265,6 +265,10 @@ def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any
             if len(human) > 1 and any(map(table.spelled, human)):
                 groups[", ".join(human)] = human
             for name in attributes:
+                for column, labels in one_hot(table, name).items():
+                    table = table.with_column(column, labels)
+                    which = few(sorted({*labels}))
+                    notes.append(f"{column!r} of {table.name} is read from columns of 0 and 1, of {which}")
                 if not table.spelled(name):
                     for votes in numbered(table.columns, re.escape(plain_name(name))).values():
                         groups[name] = votes

@@ -9,14 +9,14 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
 from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.sources import MOST_BYTES, PACKED, Remote, is_url, load_rows
-from captionbias.captions.values import as_list, entries, is_column, is_missing
+from captionbias.captions.values import as_list, class_name, entries, is_column, is_missing
 from captionbias.errors import Argument, Message, few, within
 from captionbias.io.formats import json_object
 from captionbias.io.plain_pickle import read_plain_pickle
@@ -36,6 +36,7 @@ CAPTIONS = {*NAMES["prediction_column"], *NAMES["reference_column"]}  # may have
 ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
 SPEAKERS = ("gpt", "assistant")  # who answers in a conversation
 DAMAGED = (OSError, EOFError, zlib.error, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
+FLAGS = {"0": 0, "0.0": 0, "false": 0, "none": 0, "nan": 0, "1": 1, "1.0": 1, "true": 1}  # what a column of flags holds
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -161,6 +162,23 @@ def with_together(table: Table, groups: Mapping[str, Sequence[str]]) -> Table:
     return table._replace(columns=(*table.columns, *groups), read=read)
 
 
+def one_hot(table: Table, name: str) -> dict[str, list[str]]:
+    """Under this name the labels of columns of 0 and 1 of which a row has one, such as gender_female and gender_male,
+    where it is what they have in common, or one of them; "unknown" of a row that has none."""
+    plain, spelled = plain_name(name), table.spelled(name)
+    stems = ["_".join(plain.split("_")[:parts]) for parts in range(plain.count("_"), 0, -1)] if spelled else [plain]
+    for stem in stems:
+        columns = [column for column in table.columns if plain_name(column).startswith(f"{stem}_")]
+        flags = [[FLAGS.get(str(cell).lower()) for cell in table.column(column)] for column in columns]
+        rows = list(zip(*flags, strict=True))
+        if len(columns) > 1 and all(None not in row and sum(row) < 2 for row in rows):
+            words = [plain_name(column).split("_") for column in columns]
+            shared = len([*takewhile(lambda parts: len({*parts}) == 1, zip(*words, strict=False))])
+            labels = ["_".join(parts[shared:]) for parts in words]
+            return {spelled or name: [labels[row.index(1)] if any(row) else "unknown" for row in rows]}
+    return {}
+
+
 def as_table(data: Any, name: str) -> Table:
     """The table of a path, a URL, a dataset's name, or data in memory, which messages call `name`."""
     if isinstance(data, Table):
@@ -212,6 +230,7 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
             if length != next(iter(lengths.values())):
                 raise ValueError(f"'{column}' of {name} has length {length:,}, unlike other columns: make them equal")
     memory = Table(name, tuple(columns), lambda column: as_list(f"{name}['{column}']", plain[column]))
+    memory = _with_class_names(memory, getattr(table, "schema", None))
     return with_together(memory, numbered(memory.columns))
 
 
@@ -479,7 +498,24 @@ def _parquet(path: File) -> Table:
         return values
 
     with path.open("rb") as opened:
-        return Table(str(path), tuple(read_schema(opened).names), read)
+        schema = read_schema(opened)
+    return _with_class_names(Table(str(path), tuple(schema.names), read), schema)
+
+
+def _with_class_names(table: Table, schema: Any) -> Table:
+    """The table with labels in place of their numbers where `datasets` wrote which are which, as of a ClassLabel."""
+    written = (getattr(schema, "metadata", None) or {}).get(b"huggingface", b"{}")
+    names: dict[str, list[str]] = {}
+    for column, feature in json.loads(written).get("info", {}).get("features", {}).items():
+        inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+        if isinstance(inner, dict) and isinstance(inner.get("names"), list):
+            names[column] = inner["names"]
+
+    def read(column: str) -> list[Any]:
+        rows = table.read(column)
+        return [class_name(row, names[column]) for row in rows] if column in names else rows
+
+    return table._replace(read=read) if names else table
 
 
 def _has_dictionary(chunk: Any) -> bool:

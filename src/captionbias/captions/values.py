@@ -59,7 +59,7 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
         rows = list(value)
     feature = getattr(value, "features", None)
     names = getattr(getattr(feature, "feature", feature), "names", None)  # ClassLabel, or lists of it
-    return rows if names is None else [_named(row, names) for row in rows]
+    return rows if names is None else [class_name(row, names) for row in rows]
 
 
 def holds_list(cell: object) -> bool:
@@ -109,11 +109,11 @@ def _python_list(text: str) -> Any:
     return json.loads(_PYTHON.sub(as_json, text))
 
 
-def _named(value: Any, names: Sequence[str]) -> Any:
+def class_name(value: Any, names: Sequence[str]) -> Any:
     """The name of a class label, None where there is none; those of a list of labels."""
     if is_column(value):
-        return [_named(each, names) for each in value]
-    return None if value is None or int(value) < 0 else names[int(value)]
+        return [class_name(each, names) for each in value]
+    return names[int(value)] if value is not None and 0 <= int(value) < len(names) else None
 
 
 def as_weight(cell: Any) -> float | None:
