@@ -295,7 +295,7 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     """Columns for the arguments that are not known, each column for one argument only."""
     names = dict(NAMES)
     if attribute != "attribute":  # the column of another attribute would not do
-        names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label", VALUE)
+        names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "attributes", "label", VALUE)
     guesses, kinds = dict(known), cache(_kinds)
     for role, kind in zip(IN_FILES, KINDS, strict=True):
         together = _numbered(pools[role], guesses) if role == "reference_column" else []

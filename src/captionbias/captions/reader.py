@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
-from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
+from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_captions, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.names import plain_name
+from captionbias.captions.names import COLUMNS, SIDES, plain_name
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, numbered, one_hot, with_together
 from captionbias.errors import InputError, few, missing, phrase
@@ -131,6 +131,24 @@ def read_captions(
         optional=() if table is None else ("prediction_column", "reference_column"),
     )
     return captioners[name]
+
+
+def captions_of(table: Any, lexicon: Any = "gender", **options: Any) -> Captions:
+    """The captions in a table: columns that are called like the arguments of `check_captions` are these, others are
+    guessed, with the labels of the attribute, or the crossing, that the lexicon is of."""
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None:
+        raise InputError(
+            "captions",
+            f"is of type {type(table).__name__}: give Captions, from read_captions or check_captions, a table, or "
+            "predictions=, references= and attributes=",
+        )
+    arguments = {name: table[name] for name in COLUMNS if name in names}
+    if "attributes" in arguments and not arguments.keys().isdisjoint(SIDES):
+        return check_captions(**arguments, **options)
+    sources = lexicon if isinstance(lexicon, (list, tuple)) else [lexicon]
+    attributes = [Path(source).stem if isinstance(source, (str, Path)) else "attribute" for source in sources]
+    return read_captions(table, attribute=attributes if len(attributes) > 1 else attributes[0], **options)
 
 
 def read_captioners(
