@@ -30,13 +30,22 @@ HUMAN_CAPTIONS = rf"(?:(?:{OF_PEOPLE})_?)?(?:caption|sentence|{OF_PEOPLE})s?"
 _PICTURE = re.compile(r"[^,;\t|]+(?:#\d+|\.(?:jpe?g|png|webp|gif))\s*[,;\t|](\s*\d+\s*[,;\t|])?", re.IGNORECASE)
 MOST_SHOWN, MOST_INSIDE = 20, 1000  # column names in a message, and parts of an object that are looked through for it
 PERSON = "person"  # bears the attribute, and is not an object
-MOST_OF_A_NAME = 3  # words of a column's name
 KNOWN = set(chain(*NAMES.values()))
 CAPTIONS = {*NAMES["prediction_column"], *NAMES["reference_column"]}  # may have separators in them, and end a row
 ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
 SPEAKERS = ("gpt", "assistant")  # who answers in a conversation
 DAMAGED = (OSError, EOFError, zlib.error, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
-FLAGS = {"0": 0, "0.0": 0, "false": 0, "none": 0, "nan": 0, "1": 1, "1.0": 1, "true": 1}  # what a column of flags holds
+FLAGS = {
+    "": 0,
+    "0": 0,
+    "0.0": 0,
+    "false": 0,
+    "none": 0,
+    "nan": 0,
+    "1": 1,
+    "1.0": 1,
+    "true": 1,
+}  # what a column of flags holds
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -306,13 +315,10 @@ def _lines(path: File) -> Table:
     of another table; a .txt whose first line is of column names, or of an image with its caption, is a table."""
     with _text(path) as file:
         lines = [line.strip() or None for line in file]
-    first = lines[0] or ""
-    cells = re.split(r"[,;\t|]", first)
-    sentence = first.lower().endswith((".", ".jpg", ".png")) or any(
-        len(cell.split()) > MOST_OF_A_NAME for cell in cells
-    )
-    known = _PICTURE.match(first) or not KNOWN.isdisjoint(map(plain_name, cells))
-    if path.suffix.lower() == ".txt" and (known or not sentence):
+    first, cells = lines[0] or "", [re.split(r"[,;\t|]", line) for line in filter(None, lines)]
+    names = _PICTURE.match(first) or not KNOWN.isdisjoint(map(plain_name, cells[0] if cells else ()))
+    uneven = len(set(map(len, cells))) > 1 or first.lower().endswith((".", ".jpg", ".png"))
+    if path.suffix.lower() == ".txt" and (not cells or names or (not uneven and max(cell.count(" ") for cell in cells[0]) < 3)):
         return _csv(path)
     beside = Path(re.sub(r"\.[^/\\]*$", "", str(path)) + "_images.txt")
     images = {USUAL_ID: _lines(beside).read(VALUE)} if beside.is_file() else {}
