@@ -151,14 +151,11 @@ def of_known_labels(captions: Captions, lexicon: Lexicon) -> Captions:
     if not others or len({*names.values()}) < 2 or not rare:
         return captions
     rows = [row for row, label in enumerate(captions.attributes) if label in names]
-    listed = few(f"{label!r} {counts[label]:,}" for label in sorted(others))
-    text = (
-        f"attributes: {len(captions) - len(rows):,} of {len(captions):,} images are left out ({listed}): no label of "
-    )
-    known = captions.select(rows, people_notes=(*captions.people_notes, f"{text}{lexicon.name!r}"))
-    return replace(
-        known, missing={label: of for label, of in (captions.missing or {}).items() if label in names} or None
-    )
+    kinds = few(f"{label!r} {counts[label]:,}" for label in sorted(others))
+    left_out = f"{len(captions) - len(rows):,} of {len(captions):,} images are left out ({kinds})"
+    notes = (*captions.people_notes, f"attributes: {left_out}: no label of {lexicon.name!r}")
+    missing = {label: of for label, of in (captions.missing or {}).items() if label in names}
+    return replace(captions.select(rows), people_notes=notes, missing=missing or None)
 
 
 def _clear_majority(values: Sequence[str], votes: Integers | None) -> str:

@@ -35,17 +35,7 @@ CAPTIONS = {*NAMES["prediction_column"], *NAMES["reference_column"]}  # may have
 ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
 SPEAKERS = ("gpt", "assistant")  # who answers in a conversation
 DAMAGED = (OSError, EOFError, zlib.error, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
-FLAGS = {
-    "": 0,
-    "0": 0,
-    "0.0": 0,
-    "false": 0,
-    "none": 0,
-    "nan": 0,
-    "1": 1,
-    "1.0": 1,
-    "true": 1,
-}  # what a column of flags holds
+FLAGS = dict.fromkeys(("", "none", "nan", "0", "0.0", "false"), 0) | dict.fromkeys(("1", "1.0", "true"), 1)
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -318,7 +308,8 @@ def _lines(path: File) -> Table:
     first, cells = lines[0] or "", [re.split(r"[,;\t|]", line) for line in filter(None, lines)]
     names = _PICTURE.match(first) or not KNOWN.isdisjoint(map(plain_name, cells[0] if cells else ()))
     uneven = len(set(map(len, cells))) > 1 or first.lower().endswith((".", ".jpg", ".png"))
-    if path.suffix.lower() == ".txt" and (not cells or names or (not uneven and max(cell.count(" ") for cell in cells[0]) < 3)):
+    sentence = any(cell.count(" ") > 2 for row in cells[:1] for cell in row)
+    if path.suffix.lower() == ".txt" and (names or not (uneven or sentence)):
         return _csv(path)
     beside = Path(re.sub(r"\.[^/\\]*$", "", str(path)) + "_images.txt")
     images = {USUAL_ID: _lines(beside).read(VALUE)} if beside.is_file() else {}
@@ -511,11 +502,11 @@ def _parquet(path: File) -> Table:
 def _with_class_names(table: Table, schema: Any) -> Table:
     """The table with labels in place of their numbers where `datasets` wrote which are which, as of a ClassLabel."""
     written = (getattr(schema, "metadata", None) or {}).get(b"huggingface", b"{}")
-    names: dict[str, list[str]] = {}
-    for column, feature in json.loads(written).get("info", {}).get("features", {}).items():
-        inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
-        if isinstance(inner, dict) and isinstance(inner.get("names"), list):
-            names[column] = inner["names"]
+    features = json.loads(written).get("info", {}).get("features", {})
+    inner = {name: of[0] if isinstance(of, list) else of.get("feature", of) for name, of in features.items()}
+    names = {
+        name: of["names"] for name, of in inner.items() if isinstance(of, dict) and of.get("_type") == "ClassLabel"
+    }
 
     def read(column: str) -> list[Any]:
         rows = table.read(column)
