@@ -152,10 +152,10 @@ def of_known_labels(captions: Captions, lexicon: Lexicon) -> Captions:
         return captions
     rows = [row for row, label in enumerate(captions.attributes) if label in names]
     kinds = few(f"{label!r} {counts[label]:,}" for label in sorted(others))
-    left_out = f"{len(captions) - len(rows):,} of {len(captions):,} images are left out ({kinds})"
-    notes = (*captions.people_notes, f"attributes: {left_out}: no label of {lexicon.name!r}")
+    notes, lost = [*captions.people_notes], f"{len(captions) - len(rows):,} of {len(captions):,} images are left out"
+    note(notes, f"{lost} ({kinds}): no label of {lexicon.name!r}", about="attributes")
     missing = {label: of for label, of in (captions.missing or {}).items() if label in names}
-    return replace(captions.select(rows), people_notes=notes, missing=missing or None)
+    return replace(captions.select(rows), people_notes=tuple(notes), missing=missing or None)
 
 
 def _clear_majority(values: Sequence[str], votes: Integers | None) -> str:

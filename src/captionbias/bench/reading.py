@@ -300,8 +300,7 @@ def read(
     notes: list[str] = []
     if rules.unmasked is not True:
         before, captions = len(captions.people_notes), of_known_labels(captions, values)
-        for text in captions.people_notes[before:]:
-            note(notes, text)
+        notes += captions.people_notes[before:]
     captions = _admit(captions, values, tokenizer, rules, notes)
     if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
         raise missing(
