@@ -3,7 +3,7 @@ score asks here."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -109,6 +109,7 @@ class MetricEntry:
     below: str = ""
     facts_are_details: bool = False
     trains: bool = False
+    claims: Callable[..., Sequence[dict[str, str]]] | None = None  # see `captionbias.bench.sentence.claims_of`
 
 
 REPORTED = ("sway", "dbac", "lic")  # what is measured where no metric is named

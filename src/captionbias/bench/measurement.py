@@ -6,7 +6,8 @@ import functools
 import html
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +19,9 @@ from captionbias.bench import catalogue
 from captionbias.bench.arguments import CHECKS, describe, section
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import signature
+from captionbias.bench.sentence import sentence_of
 from captionbias.bench.verdicts import estimates_of
-from captionbias.captions import Captions, check_captions
+from captionbias.captions import Captions, captions_of, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError, explained_memory
 from captionbias.io.files import check_ending
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 P = ParamSpec("P")
+WIDE, MOST_NOTES = 110, 5  # characters of a line, and notes, of a result that is printed
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,9 @@ class Measurement(Scores):
         `verdict`, empty where it has none."""
         return _frame(self.estimates)
 
+    def __repr__(self) -> str:
+        return _text(self.flat(), self.notes)
+
     def _repr_html_(self) -> str:
         return _html(self.estimates, self.notes, self.signature)
 
@@ -184,9 +190,20 @@ class Result(dict[str, Any]):
             result["details"] = {**self["details"], "scores": {key: one.as_dict() for key, one in changed.items()}}
         return result
 
+    @property
+    def sentence(self) -> str:
+        """What the captioner does more than people, as a report's headline says it."""
+        return sentence_of(self, self.estimates)
+
     def to_frame(self) -> DataFrame:
         """As `Measurement.to_frame`."""
         return _frame(self.estimates)
+
+    def __str__(self) -> str:
+        return _text(self, (self.get("details") or {}).get("warnings", []))
+
+    def __repr__(self) -> str:
+        return repr({name: "..." if name == "details" else value for name, value in self.items()})
 
     def _repr_html_(self) -> str:
         return _html(self.estimates, (self.get("details") or {}).get("warnings", []), self.get("signature", ""))
@@ -201,6 +218,19 @@ def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
     frame["verdict"] = [estimate.verdict or "" for estimate in estimates.values()]
     return frame
+
+
+def _text(result: Result, notes: Sequence[str]) -> str:
+    """A screen of a result: its sentence, its main scores, the first notes and the signature."""
+    estimates = result.estimates
+    if not estimates:
+        return repr(result)
+    main = {score.key: estimates[score.key] for score in catalogue.main_scores(estimates)}
+    table = _frame(main).drop(columns="std").to_string(index=False, na_rep="", float_format="{:.2f}".format)
+    shown = [f"note: {textwrap.shorten(text, WIDE)}" for text in notes[:MOST_NOTES]]
+    more = [f"and {len(notes) - MOST_NOTES} more notes"] if len(notes) > MOST_NOTES else []
+    lines = (*textwrap.wrap(result.sentence, WIDE), "", table, "", *shown, *more, result.get("signature", ""))
+    return "\n".join(lines)
 
 
 def _html(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) -> str:
@@ -297,14 +327,11 @@ class Metric(Generic[P]):
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS
             if captions is None:
                 captions = check_captions(**columns, language=language, unsplit=unsplit, trust_rows=trust_rows)
-            elif not isinstance(captions, Captions):
-                raise InputError(
-                    "captions",
-                    f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
-                    "predictions=, references= and attributes=",
-                )
             elif twice := [name for name, column in columns.items() if column is not None]:
                 raise InputError(twice[0], ": captions were given already; give one or the other")
+            elif not isinstance(captions, Captions):
+                lexicon = options.get("attribute_lexicon") or "gender"
+                captions = captions_of(captions, lexicon, language=language, trust_rows=trust_rows)
         spoken = getattr(captions, "language", None)
         if language is not None and check_language(language) != spoken:
             raise InputError(

@@ -25,6 +25,7 @@ from captionbias.bench.checks import (
     labels_from_captions,
     no_tasks,
     no_word_occurs,
+    of_known_labels,
     other_labels,
     value_never_named,
 )
@@ -297,6 +298,9 @@ def read(
     if not rules.crossed:
         values, tasks = check_whole(values), tasks and check_whole(tasks)
     notes: list[str] = []
+    if rules.unmasked is not True:
+        before, captions = len(captions.people_notes), of_known_labels(captions, values)
+        notes += captions.people_notes[before:]
     captions = _admit(captions, values, tokenizer, rules, notes)
     if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
         raise missing(

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
-from captionbias.captions.check import Captions, People, check_people
+from captionbias.captions.check import Captions, People, check_captions, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.names import plain_name
+from captionbias.captions.names import COLUMNS, SIDES, plain_name
 from captionbias.captions.sources import is_url
-from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
-from captionbias.errors import InputError, missing, phrase
+from captionbias.captions.tables import Column, Table, as_table, numbered, one_hot, with_together
+from captionbias.errors import InputError, few, missing, phrase
 from captionbias.io.files import user_path
 from captionbias.warnings import warn
 
@@ -137,6 +137,24 @@ def read_captions(
     return captioners[name]
 
 
+def captions_of(table: Any, lexicon: Any = "gender", **options: Any) -> Captions:
+    """The captions in a table: columns that are called like the arguments of `check_captions` are these, others are
+    guessed, with the labels of the attribute, or the crossing, that the lexicon is of."""
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None:
+        raise InputError(
+            "captions",
+            f"is of type {type(table).__name__}: give Captions, from read_captions or check_captions, a table, or "
+            "predictions=, references= and attributes=",
+        )
+    arguments = {name: table[name] for name in COLUMNS if name in names}
+    if "attributes" in arguments and not arguments.keys().isdisjoint(SIDES):
+        return check_captions(**arguments, **options)
+    sources = lexicon if isinstance(lexicon, (list, tuple)) else [lexicon]
+    attributes = [Path(source).stem if isinstance(source, (str, Path)) else "attribute" for source in sources]
+    return read_captions(table, attribute=attributes if len(attributes) > 1 else attributes[0], **options)
+
+
 def read_captioners(
     predictions: Mapping[str, Any], *, prediction_column: str | Sequence[str] | None = None, **options: Any
 ) -> dict[str, Captions]:
@@ -250,7 +268,7 @@ def _joined(
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None
     attribute_names = attribute_columns(attribute, attribute_column)
-    open_table = _once_each(human, [name or usual for usual, name in attribute_names])
+    open_table = _once_each(human, [name or usual for usual, name in attribute_names], notes)
     others = {"references": references, "attributes": attributes, "tasks": tasks}
     read = cache(partial(by_image, index=cache(images_of), notes=notes))
     for name, (source, column) in captioner_columns(list(predictions), prediction_column).items():
@@ -264,7 +282,7 @@ def _joined(
         yield name, chosen, joined(chosen, id_columns, read, notes, labels)
 
 
-def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any, str], Table | None]:
+def _once_each(human: Sequence[str], attributes: Sequence[str], notes: list[str]) -> Callable[[Any, str], Table | None]:
     """A function as `as_table` that opens each file once; several columns of human captions are also one, and so are
     those of several annotators' labels, as gender_1 ... gender_3.
     """
@@ -281,6 +299,10 @@ def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any
             if len(human) > 1 and any(map(table.spelled, human)):
                 groups[", ".join(human)] = human
             for name in attributes:
+                for column, labels in one_hot(table, name).items():
+                    table = table.with_column(column, labels)
+                    which = few(sorted({*labels}))
+                    notes.append(f"{column!r} of {table.name} is read from columns of 0 and 1, of {which}")
                 if not table.spelled(name):
                     for votes in numbered(table.columns, re.escape(plain_name(name))).values():
                         groups[name] = votes

@@ -139,7 +139,7 @@ def imagecaptioner2(
     chosen = {"epochs": epochs, "trials": trials, "tokenizer": tokenizer}
     preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
-    judged_images, masking = _judged_images(images, masks, form, fill, captions)
+    judged_images, masking = _judged_images(images, masks, form, fill, bench.captions)
     prompt, answer_words = prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
     attacker = make_judge(judged_images, prompt, answer_words, settings.epochs)
     [masked] = bench.mask(("attribute",))

@@ -22,6 +22,7 @@ from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError
 from captionbias.hashes import seeded
 from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words, worst
+from captionbias.metrics.sway.claims import claims
 from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
     QuestionModule,
@@ -68,6 +69,7 @@ class SwayImages(NamedTuple):
     "other words follow the value, is more said of it, do the tasks named follow it (A to T), more than in a person's "
     "captions?",
     [*itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS), SCENES],
+    claims=claims,
     about={
         "references": "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be "
         "compared with the captioner's, the others say what the image shows. None: captions are compared within "
