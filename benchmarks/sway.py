@@ -1,6 +1,7 @@
-"""Sway of published captioners, of persons, of two captioners compared and of fewer images; its time and memory.
+"""Sway of published captioners, of persons, of two captioners compared, of fewer images, and what a training minimises;
+its time and memory.
 
-usage: python benchmarks/sway.py captioners|people|debiased|subsets|scale [--shared FOLDER]
+usage: python benchmarks/sway.py captioners|people|debiased|subsets|worst|scale [--shared FOLDER]
 
 All need the published captions. `objects` are COCO's annotations as tasks, of the images that have them. `expected` is
 what a prototype of the metric read; a few tenths move with the seed of draws and folds.
@@ -8,14 +9,16 @@ what a prototype of the metric read; a few tenths move with the seed of draws an
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from injections import COUNTERPARTS, NEUTRAL
 from published import Shared
 from rich.progress import track
 from scale import Cost, alone, cost, exponent
@@ -97,10 +100,14 @@ def people(shared: Folder = SHARED, draws: Annotated[int, typer.Option(help="per
 
 
 def person(images: dict[str, Any], seed: int) -> dict[str, Estimate]:
+    return sway.measure(**images_of_person(images, seed), seed=seed).estimates
+
+
+def images_of_person(images: dict[str, Any], seed: int) -> dict[str, Any]:
     drawn = np.random.default_rng(seed).integers([len(row) for row in images["references"]])
     both = list(zip(images["references"], drawn.tolist(), strict=True))
     said = {"predictions": [row[at] for row, at in both], "references": [row[:at] + row[at + 1 :] for row, at in both]}
-    return sway.measure(**images | said, seed=seed).estimates
+    return images | said
 
 
 @app.command()
@@ -150,6 +157,47 @@ def subsets(
 def of_rows(images: dict[str, Any], chosen: Iterable[int]) -> dict[str, Any]:
     chosen = list(chosen)
     return {key: [of[row] for row in chosen] if isinstance(of, list) else of for key, of in images.items()}
+
+
+@app.command()
+def worst(shared: Folder = SHARED, draws: Annotated[int, typer.Option(help="persons")] = 10) -> None:
+    """`sway_worst` of persons on so many images, and of each with a bias put into the captions of women."""
+    whole = Shared(shared).images("nic", human=True)
+    rows = []
+    for size in (900, 3000):
+        values: dict[str, list[float]] = {name: [] for name in WITH_BIAS}
+        for seed in track(range(draws), f"{size:,} images", transient=True):
+            chosen = np.random.default_rng(seed).choice(len(whole["predictions"]), size, replace=False)
+            images = images_of_person(of_rows(whole, chosen), seed)
+            for name, change in WITH_BIAS.items():
+                both = enumerate(zip(images["predictions"], images["attributes"], strict=True))
+                said = [change(text, label, row) for row, (text, label) in both]
+                values[name].append(sway(**images | {"predictions": said})["sway_worst"])
+        for name, of in values.items():
+            ends = f"{np.min(of):.2f} to {np.max(of):.2f}"
+            row = {"images": f"{size:,}", "captions": name, "mean": f"{np.mean(of):.2f}", "least to most": ends}
+            rows.append(row | {"nan": str(np.isnan(of).sum())})
+    show(f"{draws} persons, with and without a bias", rows)
+
+
+def of_women(change: Callable[[str], str], every: int = 1) -> Callable[[str, str, int], str]:
+    """The change in each so many captions of women."""
+    return lambda text, label, row: change(text) if label.lower() == "female" and row % every == 0 else text
+
+
+def replaced(words: dict[str, str]) -> Callable[[str], str]:
+    return lambda text: re.sub(r"\w+", lambda word: words.get(word[0].lower(), word[0]), text)
+
+
+WITH_BIAS: dict[str, Callable[[str, str, int], str]] = {
+    "a person's": lambda text, *_: text,
+    "women are sexy": of_women(
+        replaced({word: f"sexy {word}" for word in ("woman", "women", "lady", "ladies", "girl", "girls", "female")})
+    ),
+    "20% of women are men": of_women(replaced(COUNTERPARTS), 5),
+    "20% of women are persons": of_women(replaced(NEUTRAL), 5),
+    "a man, a woman": lambda _, label, __: {"female": "a woman", "male": "a man"}[label.lower()],
+}
 
 
 @app.command()

@@ -4,6 +4,7 @@ options, the page by its controls, a report in plain English. What users named i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -105,6 +106,16 @@ def phrase(text: str, *rest: object, **values: Any) -> Message:
     return Message(*parts)
 
 
+@contextmanager
+def explained_memory() -> Iterator[None]:
+    """Too little memory as an error that says what helps."""
+    try:
+        yield
+    except MemoryError as error:
+        ways = "measure a random part of them", phrase("give {draws} to sway", draws=1)
+        raise ValueError(Message("so many images need more memory than is free:", ways=ways)) from error
+
+
 def few(names: Iterable[object], most: int = 5) -> str:
     """The first of these names, and how many more there are.
 
@@ -117,7 +128,7 @@ def few(names: Iterable[object], most: int = 5) -> str:
 
 def unknown(argument: str, value: object, choices: Iterable[str]) -> InputError:
     """The error that a value is none of those to choose from."""
-    return InputError(argument, f"{value!r} is unknown; choose one of {', '.join(choices)}")
+    return InputError(argument, f"{value!r:.60} is unknown; choose one of {', '.join(choices)}")
 
 
 def missing(argument: str, text: str, *ways: str) -> InputError:

@@ -1,5 +1,6 @@
 """The quality of captions, and what METEOR does without WordNet."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -66,8 +67,24 @@ def test_without_wordnet_the_score_has_another_name_and_a_warning_and_with_it_sy
     with pytest.warns(CaptionBiasWarning, match="WordNet is not installed; get it with python -m nltk.downloader"):
         result = caption_quality(**said)
     assert "meteor" not in result
-    assert result["signature"].startswith("metric:caption_quality|tok:words|meteor:meteor_without_synonyms|v:")
+    signed = "metric:caption_quality|tok:words|rows:#|meteor:meteor_without_synonyms|by:pycocoevalcap #,nltk #|v:"
+    assert re.sub(r"(?<=[: ])([0-9a-f]{8}|[\d.]+)(?=[|,])", "#", result["signature"]).startswith(signed)
     hound = SimpleNamespace(lemmas=lambda: [SimpleNamespace(name=lambda: "hound")])
-    wordnet = SimpleNamespace(synsets=lambda word: [hound] if word == "dog" else [])
+    wordnet = SimpleNamespace(synsets=lambda word: [hound] if word == "dog" else [], get_version=lambda: "3.1")
     monkeypatch.setattr(quality, "_wordnet", lambda: wordnet)
-    assert result["meteor_without_synonyms"] == 0 < caption_quality(**said)["meteor"]
+    known = caption_quality(**said)
+    assert result["meteor_without_synonyms"] == 0 < known["meteor"]
+    assert ",wordnet 3.1|" in known["signature"]
+
+
+def test_other_captions_words_and_libraries_have_another_signature(monkeypatch):
+    captions = plant(30)
+    said = {"predictions": captions.predictions, "references": captions.references}
+    changes = [{}, {"predictions": captions.predictions[::-1]}, {"references": plant(30, seed=1).references}]
+    changes += [
+        {"tokenizer": lambda text, least=least: [word for word in text.split() if len(word) > least]}
+        for least in (1, 3)
+    ]
+    signatures = [caption_quality(**said | change)["signature"] for change in changes]
+    monkeypatch.setattr(quality, "version", lambda package: "9")
+    assert len({*signatures, caption_quality(**said)["signature"]}) == len(changes) + 1

@@ -52,10 +52,10 @@ def test_every_pair_differs_as_the_replicates_that_make_the_intervals(metric, ca
     }
     for one in found.differences:
         first, second = (samples[name][one.score] for name in (one.first, one.second))
-        assert one.difference == pytest.approx(first.values.mean() - second.values.mean())
+        assert one.difference == pytest.approx(first.values.mean() - second.values.mean(), abs=5e-5)
         drawn = first.replicates - second.replicates
         interval = bootstrap_interval(one.difference, drawn, (-np.inf, np.inf))
-        assert (one.ci_low, one.ci_high) == pytest.approx(interval)
+        assert (one.ci_low, one.ci_high) == pytest.approx(interval, abs=5e-5)
         others = [samples[one.first][key] - samples[one.second][key] for key in SCORES[one.score].confirmed_by]
         confirmed = all(one.difference * other.values.mean() > 0 for other in others)
         assert one.p == pytest.approx(p_value(one.difference, drawn) if confirmed else 1.0)
@@ -204,7 +204,7 @@ def test_every_metric_compares_planted_captioners_as_it_measures_them(metric, ca
         assert found.measurements[name].flat() == alone
     for one in found.differences:
         first, second = (found.measurements[name].estimates[one.score].value for name in (one.first, one.second))
-        assert one.difference == pytest.approx(first - second)
+        assert one.difference == pytest.approx(first - second, abs=2e-6)
         assert one.ci_low <= one.difference <= one.ci_high
         assert one.first in shown(found)
     written = json.loads(json_text(found.as_dict()))

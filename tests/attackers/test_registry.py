@@ -98,7 +98,7 @@ except ValueError as error:
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, env=source)
     leakage, message = done.stdout.splitlines()
     assert (leakage, done.stderr) == ("100.0", "")
-    assert "pip install 'captionbias[torch]'" in message
+    assert "pip install '.[torch]'" in message
 
 
 @pytest.mark.parametrize("encoder", ["lstm-dbac", "dense", "lstm-lic"])

@@ -63,7 +63,7 @@ def test_lic_weighs_answers_by_their_images():
     right = [100 * np.average(~wrong[test], weights=weights[test]) for test in tests]
     assert result["leakage_m"] == pytest.approx(np.mean(right))
     assert result["lic_m"] < min(result["leakage_m"], result["confidence_m"])
-    assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]))
+    assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]), abs=5e-4)
 
 
 def test_each_round_of_trials_draws_one_caption_of_each_image(planted):
@@ -105,7 +105,7 @@ def test_each_round_of_the_fast_preset_tests_every_image_once(metric):
 
 def test_pictures_without_the_wing_that_reads_them_are_an_error_with_the_way_out(planted, monkeypatch):
     monkeypatch.setattr(sys.modules["captionbias.metrics.lic"], "PICTURE_READERS", [])
-    message = r"images: nothing here reads pictures; pip install 'captionbias\[images\]'"
+    message = r"images: nothing here reads pictures; pip install '\.\[images\]'"
     refuses(message, lic, **planted, **FAST, images=["a.png"] * 120)
 
 

@@ -123,3 +123,8 @@ def test_any_text_is_scored(metric, planted):
     for changed in ({"predictions": odd}, {"references": [[text] for text in odd]}):
         result = metric(**planted | changed, **FAST)
         assert all(math.isfinite(value) for key, value in result.items() if key != "signature")
+
+
+def test_too_little_memory_is_said_with_what_helps(planted):
+    said = fault("sway", planted | {"tokenizer": lambda _: np.zeros(10**15)})
+    assert said.endswith("need more memory than is free: measure a random part of them, or give draws=1 to sway")

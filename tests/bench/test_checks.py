@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from captionbias.analysis.audit import audit
 from captionbias.captions import check_captions
 from captionbias.metrics import ba_mals, dbac, gender_error, lic, sway
 from captionbias.synthetic import plant
@@ -32,7 +33,6 @@ OF_RACE = (
     "attributes: 'Dark', 'Light' are not labels of attribute_lexicon 'gender' ('female', 'male') but of 'race': give "
     "attribute_lexicon='race', "
 )
-UNSURE = ["unsure"] * 2 + ["Female", "Man"] * 29
 NOBODY = "attribute_lexicon 'gender': none of its words occurs in any caption; "
 OWN = "give the words that these captions use"
 
@@ -46,17 +46,31 @@ def spoken(text):
     ("captions", "message"),
     [
         (given(RACE), OF_RACE),
-        (given({"female": "0", "male": "1"}), ".*as in labels={'0': 'female', '1': 'male'} where they are read"),
+        (given({"female": "she/her", "male": "x"}), ".*as in labels={'she/her': 'female', 'x': 'male'} where they are"),
+        (given({"female": "0", "male": "1"}), ".*as in labels={'0': '...', '1': '...'} where they are read"),
         (
-            given(attributes=UNSURE),
-            "attributes: 'unsure' is not a label of attribute_lexicon 'gender' ('female', 'male'), and 2 of 60 images "
-            "have it: leave these out, with keep=['Female', 'Man'] where they are read, ",
+            given({"female": "Non-binary", "male": "False"}),
+            ".*as in labels={'False': '...', 'Non-binary': '...'} where",
+        ),
+        (
+            given(attributes=[*["non-binary"] * 4, *["Female", "Man"] * 28]),
+            "attributes: 'non-binary' is not a label of attribute_lexicon 'gender' ('female', 'male'), and 4 of 60 "
+            "images have it: leave these out, with keep=['Female', 'Man'] where they are read, ",
         ),
         (spoken("eine frau mit einem hund"), f"{NOBODY}give language='de', or {OWN}"),
         (spoken("kobieta z psem na ulicy, na zdjęciu"), f"{NOBODY}give their language, or {OWN}"),
         (spoken("a person with a dog by the sea"), f"{NOBODY}{OWN}"),
     ],
-    ids=["of race", "numbers", "one beside", "German", "another language", "nobody"],
+    ids=[
+        "of race",
+        "pronouns",
+        "numbers",
+        "not to be guessed",
+        "several beside",
+        "German",
+        "another language",
+        "nobody",
+    ],
 )
 def test_labels_that_are_no_values_and_captions_that_name_none_are_refused(metric, captions, message):
     pattern = re.escape(message).removeprefix(r"\.\*")
@@ -86,12 +100,29 @@ def test_a_captioner_of_another_language_is_refused_and_one_that_names_nobody_is
 
 
 @every
-@pytest.mark.parametrize(("female", "male"), [("F", "m"), ("Women", "boys")])
+@pytest.mark.parametrize(("female", "male"), [("F", "m"), ("Women", "boys"), ("Predominantly Feminine", "masc")])
 def test_unmistakable_labels_are_read_as_values(metric, female, male):
     read, plain = measured(metric, given({"female": female, "male": male})), measured(metric, given())
     assert read.estimates == plain.estimates
     listed = f"attributes: '{female}' is read as 'female', '{male}' is read as 'male'"
     assert [note for note in read.notes if "is read as" in note] == [listed]
+
+
+@every
+@pytest.mark.parametrize("unknown", [["n/a"] * 9, ["Can't tell", "non-binary", "Unknown"]])
+def test_images_that_nobody_labelled_or_few_otherwise_are_left_out_and_noted(metric, unknown):
+    captions, known = given(), slice(len(unknown), None)
+    left = measured(metric, captions | {"attributes": [*unknown, *captions["attributes"][known]]})
+    assert left.estimates == measured(metric, {name: column[known] for name, column in captions.items()}).estimates
+    assert any(note.startswith(f"attributes: {len(unknown)} of 60 images are left out (") for note in left.notes)
+    if metric is sway:
+        audited = audit(
+            {"nic": captions.pop("predictions")},
+            **captions | {"attributes": [*unknown, *captions["attributes"][known]]},
+            metrics=["sway"],
+            scores_only=True,
+        )
+        assert (audited.images, sum(audited.attribute_counts.values())) == (60 - len(unknown),) * 2
 
 
 def test_case_alone_is_no_other_label():
@@ -113,8 +144,8 @@ def test_of_a_crossing_each_attribute_is_held_to_its_own_words():
     silent = {**captions, "predictions": ["a man"] * 60}
     refuses("^attribute_lexicon 'race': none of its words occurs", measured, lic, silent, attribute_lexicon=BOTH)
     captions["attributes"][0] = "M, Unsure"
-    left_out = r"1 of 60 images have it: leave these out, with keep=\['F, Dark', 'F, Light', "
-    refuses(left_out, measured, lic, captions, attribute_lexicon=BOTH)
+    told = "attributes: 1 of 60 images are left out ('M, Unsure' 1): no label of 'gender+race'"
+    assert told in measured(lic, captions, attribute_lexicon=BOTH).notes
     refuses("of 2 crossed attributes, and attribute_lexicon 'gender'", measured, lic, captions)
 
 

@@ -16,11 +16,10 @@ from captionbias.bench.reading import draw_person, read
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING_FOUND, judge, verdict_p_value
 from captionbias.captions import check_captions, read_captions
 from captionbias.captions.belonging import Agreement
-from captionbias.captions.texts import non_captions
 from captionbias.cli import gate
 from captionbias.hashes import mix
 from captionbias.images import captioning
-from captionbias.metrics import ba_mals, directional_ba, gender_error, label_leakage
+from captionbias.metrics import directional_ba, label_leakage
 from captionbias.statistics.samples import Estimate, ExtremeOf, LargestOf, Sample, bootstrap_samples, mean_over_trials
 from captionbias.statistics.significance import holm, p_value
 from captionbias.synthetic import plant
@@ -185,18 +184,6 @@ def test_labels_that_follow_what_captions_name_by_chance_alone_are_refused_and_m
     assert load_lexicon({"extends": "age"}).masked_only == load_lexicon("age").masked_only != ()
 
 
-def test_a_text_is_no_caption_if_one_of_a_hundred_images_has_it_and_hardly_a_person_says_its_words():
-    people, refusal = ["a man walks home"] * 1000, "blurry scene"
-
-    def none(refused, blurry=0):
-        said = [[refusal]] * refused + [["a man"]] * (1000 - refused)
-        return non_captions(said, [[text] for text in people[blurry:]] + [["a blurry scene"]] * blurry, None)
-
-    assert none(40) == none(10) == {refusal}
-    assert none(9) == none(40, blurry=50) == set()  # people say it of other images
-    assert non_captions([[refusal]] * 12 + [["a man"]] * 1988, [[text] for text in people * 2], None) == set()
-
-
 def test_tables_are_joined_by_majority_in_the_order_of_numbers_and_repeated_rows_count_once():
     rows = {"image_id": [10, 10, 9, 9, 9, 8, 8], "caption": [*"abcdeff"], "attribute": [*"mmfmfmf"]}
     rows["references"] = [["x", "y"], ["x", "y"], ["z"], ["z"], ["w"], ["v"], ["u"]]
@@ -204,21 +191,6 @@ def test_tables_are_joined_by_majority_in_the_order_of_numbers_and_repeated_rows
     assert (read.image_ids, read.attributes) == (("9", "10"), ("f", "m"))
     assert [sorted(texts) for texts in read.references] == [["w", "z", "z"], ["x", "y"]]
     assert [len(texts) for texts in read.samples] == [3, 2]
-
-
-def test_a_signature_tells_apart_what_is_measured():
-    one, other = plant(40, captions=2), plant(40, captions=2, seed=1)
-    both = [list(pair) for pair in zip(one.predictions, other.predictions, strict=True)]
-    alone, scene = {"references": None}, {"scene": np.arange(40) // 2}
-    changes = [{}, {"tasks": None}, {"tasks": other.tasks}, {"weights": [1, 2] * 20}, {"predictions": both}]
-    changes += [alone, alone | {"predictions": other.predictions}, alone | scene, {"references": other.references}]
-    columns = [vars(one) | {"trust_rows": True} | change for change in changes]
-    assert len({gender_error.signature(**of) for of in columns}) == len(changes)
-    labels = {"attributes": ["f", "m"] * 20, "tasks": [["a"], ["b"]] * 20, "predicted_tasks": [["a"]] * 40}
-    further = [{}, {"seed": 1}, {"weights": [1, 2] * 20}, {"attributes": ["f"] * 20 + ["m"] * 20}]
-    assert len({directional_ba.signature(**labels | change) for change in further}) == len(further)
-    training = [{"training_attributes": list(of), "training_tasks": list("abb")} for of in ("fmf", "fmm", "mff")]
-    assert len({ba_mals.signature(**labels | of) for of in ({}, *training)}) == 4
 
 
 def test_what_resampling_moves_by_itself_is_moved_back():

@@ -8,14 +8,20 @@ from inspect import signature
 
 import evaluate
 import numpy as np
+import pandas as pd
 import pytest
+from datasets import Dataset
 from pandas.testing import assert_frame_equal
 
+from captionbias.analysis.audit import audit
 from captionbias.bench.catalogue import METRICS
 from captionbias.bench.measurement import metric
-from captionbias.metrics import Result, find_metric
+from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import Result, find_metric, sway
+from captionbias.report.picture import picture
 from captionbias.statistics.samples import ExtremeOf, Sample
 from captionbias.synthetic import plant
+from tests.refusals import refuses
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 50, "details": True, "cache": False}
 
@@ -27,7 +33,13 @@ def test_a_result_is_a_dict_to_everything_else_and_a_table_also_through_a_file(n
     result = measurement.flat()
     plain = dict(result)
     assert result == plain
-    assert (repr(result), json.dumps(result)) == (repr(plain), json.dumps(plain))
+    assert json.dumps(result) == json.dumps(plain)
+    assert repr(result) == repr({**plain, "details": "..."})
+    assert (str(result), repr(measurement)) == (str(measurement), str(result))
+    shown = str(result).splitlines()
+    assert len(shown) <= 20
+    assert {result.sentence, result["signature"]} < {*shown}
+    assert sum(line.rstrip().endswith(("more than people", "cannot tell", "like people", "  ")) for line in shown) >= 1
     for copied in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), Result(json.loads(json.dumps(result)))):
         assert isinstance(copied, Result)
         assert copied == plain
@@ -41,6 +53,19 @@ def test_a_result_is_a_dict_to_everything_else_and_a_table_also_through_a_file(n
     result["epoch"] = 3
     assert_frame_equal(result.to_frame(), frame)
     assert Result().to_frame().empty
+    assert (str(Result(epoch=3)), Result().sentence[:19]) == ("{'epoch': 3}", "There is no verdict")
+
+
+def test_a_table_is_the_captions_in_its_columns_and_what_is_none_is_told_how_to_call():
+    planted = vars(plant(120, captions=2))
+    by_lists, table = sway(**planted, bootstrap=50), pd.DataFrame(planted)
+    assert sway(table, bootstrap=50) == sway(Dataset.from_pandas(table), bootstrap=50) == by_lists
+    with pytest.warns(CaptionBiasWarning, match="guessed: "):
+        other = sway(table.rename(columns={"attributes": "sex", "predictions": "caption"}), bootstrap=0)
+    assert other["sway_t_to_a"] == pytest.approx(by_lists["sway_t_to_a"], abs=3)
+    assert audit(table, metrics=["sway"], bootstrap=50).measurement("sway", "captioner").flat().keys() > by_lists.keys()
+    refuses("^captions is of type list: give Captions, from read_captions or check_captions, a table, or", sway, [1])
+    refuses(r"^measured is of type DataFrame: measure it first, as in picture\(sway\(...\)\)$", picture, table)
 
 
 def sample(values, replicates=None):

@@ -13,7 +13,7 @@ def prediction_records():
     return [
         {"image_id": 42, "caption": "a man\u2028on a\x85bike"},  # which end no line of JSON
         {"image_id": 7, "caption": 'a woman, her dog\nand a "cat"'},
-        {"image_id": 9223372036854775807, "caption": "NA"},
+        {"image_id": 9223372036854775807, "caption": "NA 7"},
     ]
 
 

@@ -89,6 +89,27 @@ def test_the_column_of_another_attribute_is_not_a_guess(fault):
 
 
 @pytest.mark.usefixtures("no_warnings")
+@pytest.mark.parametrize(
+    ("ids", "of_labels"),
+    [
+        ({"image": ["/9j/4AA", "/9j/4BB"], "index": [7, 9]}, {"image_id": [7, 9]}),  # VLMEvalKit
+        (
+            {"uid": ["a", "b"], "url": ["http://x/7.jpg", "http://x/9.jpg"]},
+            {"url": ["http://x/7.jpg", "http://x/9.jpg"]},
+        ),
+        ({"uid": ["a", "b"], "url": ["http://x/7.jpg", "http://x/9.jpg"]}, {"image_id": ["a", "b"]}),  # PixelProse
+        ({"image": ["val/7.jpg", "val/9.jpg"]}, {"image_id": [7, 9]}),
+        ({"image_id": [7, 9]}, {"file_name": ["/data/val/7.jpg", "/data/val/9.jpg"]}),
+        ({"image_id": ["train/7.jpg", "val/7.jpg"]}, {"image_id": ["train/7.jpg", "val/7.jpg"]}),
+    ],
+)
+def test_of_columns_that_are_called_like_ids_the_one_that_other_tables_have_is_guessed(ids, of_labels):
+    said, labels = {"vlm_caption": ["a man", "a girl"]}, {"gender": ["male", "female"]}
+    with pytest.warns(CaptionBiasWarning, match="guessed: "):
+        captions = read_captions(predictions=ids | said, attributes=of_labels | labels, attribute="gender")
+    assert {*zip(captions.predictions, captions.attributes, strict=True)} == {("a man", "male"), ("a girl", "female")}
+
+
 def test_usual_names_go_before_what_would_be_guessed():
     table = {"image_id": IDS, "prediction": GENDER, "caption": MODEL, "references": HUMAN, "attribute": GENDER}
     table |= {"gender": TASKS, "tasks": TASKS, "objects": HUMAN}

@@ -2,8 +2,11 @@
 
 import json
 import warnings
+from datetime import datetime
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, read_captions
@@ -236,6 +239,74 @@ def test_of_votes_the_majority_counts_and_an_image_without_one_is_left_out(tmp_p
             f"2 of 4 images have several labels in 'gender' of {labels} (first: 1, 3): the majority counts; 1 without "
         )
         assert notes_of(noted)[0] == f"{told}one are left out"
+
+
+BOXES = {"image_id": [1, 1, 1, 2, 2, 3, 4, 4, 4], "gender": [*"ffmmmfffm"]}
+
+
+@pytest.mark.parametrize(
+    ("beside", "of_images"),
+    [
+        ({}, ["f", "m", "f", "f"]),  # votes
+        ({"person_id": [1, 1, 1, 2, 2, 3, 4, 4, 4], "annotator": range(9)}, ["f", "m", "f", "f"]),
+        ({"XMin": range(9), "YMin": [0] * 9}, ["m", "f"]),
+        ({"bbox": [[number, 0, 9, 9] for number in range(9)]}, ["m", "f"]),
+        ({"IsGroupOf": [0] * 9}, ["m", "f"]),
+        ({"person_id": [1, 1, 1, 2, 3, 4, 5, 5, 6]}, ["f", "m", "f"]),
+    ],
+)
+def test_of_boxes_of_several_labels_an_image_is_left_out_and_votes_on_one_person_are_counted(beside, of_images):
+    with pytest.warns(CaptionBiasWarning) as noted:
+        captions = read_captions(predictions=SAID, attributes=BOXES | beside, attribute="gender")
+    assert [*captions.attributes] == of_images
+    if left_out := 4 - len(of_images):
+        told = (
+            f"{left_out} of 4 images show persons of several labels in 'gender' of attributes and are left out (first: "
+        )
+        assert any(text.startswith(told) for text in notes_of(noted))
+
+
+@pytest.mark.parametrize(
+    "dates", [["9-Mar", "3-Sep"], ["Mar-9", "09-Mar"], [datetime(2026, 3, 9), "2026-09-03 00:00:00"]]
+)
+def test_ranges_that_a_spreadsheet_made_dates_of_are_read_back(dates):
+    labels = {"image_id": SAID["image_id"], "age": [*dates, "3-9", "20-29"]}
+    with pytest.warns(CaptionBiasWarning, match="dates that a spreadsheet made of ranges, read as 3-9"):
+        captions = read_captions(predictions=SAID, attributes=labels, attribute="age")
+    assert captions.attributes == ("3-9", "3-9", "3-9", "20-29")
+
+
+@pytest.mark.parametrize(
+    "column", [None, "gender_presentation", "gender_presentation_fem", "gender_presentation_non_binary"]
+)
+@pytest.mark.parametrize("cells", [[0, 1, None], [0.0, 1.0, np.nan], ["0", "1", ""], [False, True, False]])
+def test_columns_of_flags_of_which_a_row_has_one_are_its_label(column, cells):
+    no, yes, none = cells
+    names = ["masc", "fem", "non_binary", "na"]
+    rows = [[yes, no, no, none], [no, yes, none, no], [no, no, yes, no], [none, no, no, no]]
+    flags = {
+        f"gender_presentation_{name}": [*column] for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+    options = {"attribute": "gender", "attribute_column": column}
+    with pytest.warns(CaptionBiasWarning, match="read from columns of 0 and 1, of fem, masc, non_binary, unknown"):
+        captions = read_captions(predictions=SAID, attributes={"image_id": SAID["image_id"], **flags}, **options)
+    assert captions.attributes == ("masc", "fem", "non_binary", "unknown")
+    several = {name: [1, *cells[1:]] for name, cells in flags.items()}
+    captions = read_captions(
+        predictions=SAID, attributes=several | {"image_id": [1, 2, 3, 4], "gender": [*"mfmf"]}, attribute="gender"
+    )
+    assert captions.attributes == ("m", "f", "m", "f")
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_class_labels_have_the_names_that_datasets_wrote_into_parquet(tmp_path, as_list):
+    feature = {"names": ["m", "f"], "_type": "ClassLabel"}
+    kept = {"info": {"features": {"gender": {"feature": feature, "_type": "List"} if as_list else feature}}}
+    columns = {"image_id": [1, 2, 3, 4], "gender": [[n] if as_list else n for n in (0, 1, 1, 0)]}
+    table = pa.table(columns).replace_schema_metadata({"huggingface": json.dumps(kept)})
+    pq.write_table(table, tmp_path / "labels.parquet")
+    for labels in (table, tmp_path / "labels.parquet"):
+        assert read_captions(predictions=SAID, attributes=labels, attribute="gender").attributes == ("m", "f", "f", "m")
 
 
 def test_of_a_crossing_each_attribute_has_its_own_votes(fault):

@@ -34,6 +34,7 @@ def test_a_file_of_any_file_system_is_read_as_one_here_and_what_is_not_there_nam
         "memory://captions/gone.csv does not exist: check the path",
         "memory://captions/nic.doc has the unknown extension '.doc'",
         "nowhere://a/nic.csv cannot be opened (Protocol not known: nowhere)",
+        "reference://x cannot be opened (ReferenceFileSystem",
     ):
         assert fault(read_captions, predictions=message.split()[0]).startswith(message)
     memory.rm("/captions", recursive=True)

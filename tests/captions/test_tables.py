@@ -1,10 +1,12 @@
 """Files of every format give the same captions, and those that cannot be read say why and what to do."""
 
+import gzip
 import json
 import pickle
 import random
 import re
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.captions import read_captions
+from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.captions.tables import as_table
 from captionbias.captions.texts import canonical_order
 from captionbias.captions.values import entries
@@ -34,7 +36,7 @@ def test_formats_give_the_same_captions_in_the_order_of_their_ids(
         references=str(write(tmp_path / f"people.{of_people}", people_records)),
     )
     assert captions.image_ids == ("7", "42", "9223372036854775807")
-    assert captions.predictions == ('a woman, her dog\nand a "cat"', "a man\u2028on a\x85bike", "NA")
+    assert captions.predictions == ('a woman, her dog\nand a "cat"', "a man\u2028on a\x85bike", "NA 7")
     human = [["a woman", "a lady, a dog"], ["a man rides"], ["null", "None"]]
     assert captions.references == canonical_order(human, once=False)
     assert captions.attributes == ("female", "male", "NA")
@@ -86,6 +88,14 @@ SENTENCES = [{"cocoid": image, "imgid": n, "sentences": [{"raw": t}]} for n, (im
 COCO = {"images": [{"id": 7}, {"id": 9}], "annotations": [{"id": 9, "image_id": i, "caption": t} for i, t in PAIRS]}
 
 
+def spoken(text):
+    turns = [("human", "user", "<image>\nDescribe it."), ("gpt", "assistant", text)]
+    return [
+        {"from": who, "value": said} if text == SAID[0] else {"role": role, "content": said}
+        for who, role, said in turns
+    ]
+
+
 def lines(line, head=""):
     return head + "".join(line.format(image, text) for image, text in PAIRS)
 
@@ -104,6 +114,18 @@ def lines(line, head=""):
         ("texts.json", dict(PAIRS)),
         ("lists.json", {image: [text] for image, text in PAIRS}),
         ("objects.json", {image: [{"caption": text}] for image, text in PAIRS}),
+        ("textcaps.json", {"data": [{"image_id": i, "caption_str": "x", "reference_strs": [t]} for i, t in PAIRS]}),
+        (
+            "dci.json",
+            [{"image": f"{i}.jpg", "short_caption": t, "extra_caption": "x", "mask_data": {}} for i, t in PAIRS],
+        ),
+        ("sharegpt4v.json", [{"id": f"x{i}", "image": f"sam/{i}.jpg", "conversations": spoken(t)} for i, t in PAIRS]),
+        ("chats.jsonl", "\n".join(json.dumps({"image": f"a/{i}.png", "messages": spoken(t)}) for i, t in PAIRS)),
+        ("in_folders.json", [{"image_id": f"val\\{image}.jpg", "caption": text} for image, text in PAIRS]),
+        ("train.en", lines("{1}\n")),
+        ("packed.json.gz", RECORDS),
+        ("packed.csv.gz", lines("{}.jpg,{}\n", "image,caption\n")),
+        ("train.lc.en.gz", lines("{1}\n")),
         ("flickr30k.token", lines("{}.jpg#0\t{}\n")),
         ("flickr8k.txt", lines("{}.jpg.1#0\t{}\n")),
         ("kaggle8k.txt", lines("{}.jpg,{}\n", "image,caption\n")),
@@ -116,13 +138,52 @@ def lines(line, head=""):
 )
 def test_captions_of_every_source_are_read_alike(tmp_path, name, content):
     path, text = tmp_path / name, content if isinstance(content, str) else json.dumps(content)
-    path.write_bytes(pickle.dumps(content)) if path.suffix == ".pkl" else path.write_text(text)
+    data = pickle.dumps(content) if path.suffix == ".pkl" else text.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    if name.startswith("train"):
+        (tmp_path / "train_images.txt").write_text("7.jpg\n9.jpg\n")
     for people in ({"predictions": COLUMNS}, {}):  # joined by ids that are known, or guessed
         captions = read_captions(**people, references=path, attributes=LABELS, attribute="gender")
         assert (captions.image_ids, captions.references) == (("7", "9"), tuple((text,) for text in SAID))
     (tmp_path / "labels.json").write_text(json.dumps(dict(zip(IDS, GENDERS, strict=True))))
     labelled = read_captions(references=path, attributes=tmp_path / "labels.json", attribute="gender")
     assert labelled.attributes == ("male", "female")
+
+
+def test_a_folder_of_a_file_an_image_is_a_table_whatever_else_is_in_them(tmp_path):
+    for image, text in PAIRS:
+        masks = {f"{image}{n}": {"caption": "x"} for n in range(int(image))}  # other columns in each file
+        record = {"image": f"{image}.jpg", "short_caption": text, "mask_data": masks}
+        (tmp_path / f"{image}.json").write_text(json.dumps(record))
+    assert read_captions(references=tmp_path, attributes=LABELS).references == tuple((text,) for text in SAID)
+
+
+def test_what_gzip_packed_is_unpacked_up_to_a_limit_and_damage_is_named(tmp_path, fault, monkeypatch):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"image_id": 7, "caption": "a man", "attribute": "m"}')[:-9])
+    assert fault(read_captions, predictions=path).startswith(f"{path} cannot be read (")
+    path.write_bytes(gzip.compress(b"\n" * 100))
+    monkeypatch.setattr("captionbias.captions.sources.MOST_BYTES", 99)
+    assert fault(read_captions, predictions=path).startswith(f"{path} unpacks to more than 0 MB")
+
+
+@pytest.mark.parametrize("people", ["people.csv", "people.de"])
+def test_captions_a_line_have_the_images_of_another_table_s_rows_if_it_has_as_many(tmp_path, people, fault):
+    said, people = tmp_path / "said.txt", tmp_path / people
+    said.write_text("A man, seated\n\nA girl runs by the sea\n")
+    people.write_text(
+        "image_id,caption\n8,a cat\n9,a dog\n7,a cow\n" if people.suffix == ".csv" else "a cat\na dog\na cow\n"
+    )
+    labels = {"image_id": [8, 9, 7], "gender": ["male", "male", "female"]}
+    with pytest.warns(
+        CaptionBiasWarning, match=rf"images of {said}.* from the order of the rows of (attributes|{people})"
+    ):
+        captions = read_captions(predictions=said, references=people, attributes=labels, attribute="gender")
+    assert captions.image_ids == ("7", "8")
+    assert captions.predictions == ("A girl runs by the sea", "A man, seated")
+    said.write_text("A man, seated\nA girl runs by the sea\n")
+    wrong = fault(read_captions, predictions=said, references=people, attributes=labels, attribute="gender")
+    assert wrong.startswith(f"{said} has 2 lines, which name no images, and ")
 
 
 HEAD = "image_id,caption,attribute\n"
@@ -170,7 +231,6 @@ def broken(**changes):
         ("a.parquet", "PAR1 and no more", " cannot be read ("),
         ("a.xlsx", "PK\x03\x04 and no more", " cannot be read ("),
         ("a.doc", "a man", " has the unknown extension '.doc': give one of .csv, .tsv, .txt, .token, .json, .jsonl, "),
-        ("a" * 300 + ".csv", None, " cannot be read ("),
         ("a.pkl", pickle.dumps([Path("x")]), ": it is not a whole pickle of plain data ("),  # it could run code
         ("a.pkl", pickle.dumps([{"img_id": 1}])[:-3], ": it is not a whole pickle of plain data ("),
         ("", None, " cannot be loaded as a dataset ("),
@@ -260,6 +320,11 @@ def test_parquet_is_read_alike_however_it_is_packed(tmp_path):
     assert labels[0] is labels[3], "rows share the texts of the dictionary"
 
 
+@pytest.mark.parametrize("path", ["a\0b.csv", "a" * 300 + ".csv", "\ud800.csv"], ids=["null", "long", "half"])
+def test_a_path_that_no_file_can_have_is_refused(path, fault):
+    assert fault(read_captions, predictions=path).startswith(f"predictions {path!r:.60} cannot be read (")
+
+
 @pytest.mark.usefixtures("no_warnings")
 def test_of_a_workbook_the_sheet_with_rows_is_read(tmp_path, prediction_records, fault, monkeypatch):
     path = tmp_path / "a.xlsx"
@@ -276,6 +341,12 @@ def test_of_a_workbook_the_sheet_with_rows_is_read(tmp_path, prediction_records,
     assert read_captions(predictions=path).attributes == ("m", "f", "f")
     save(one=sheet, two=sheet)
     assert "has 2 sheets with rows (one, two): save one as CSV" in fault(as_table, path, "a")
+    with zipfile.ZipFile(path) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    with zipfile.ZipFile(path, "w") as damaged:
+        for name, part in parts.items():
+            damaged.writestr(name, part[:100] if "sheet1" in name else part)
+    assert fault(as_table, path, "a").startswith(f"{path} cannot be read (")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     told = f"{path} is an Excel workbook: save it as CSV UTF-8, or pip install openpyxl first"
     assert fault(as_table, path, "a") == told

@@ -12,14 +12,6 @@ from tests.refusals import refuses
 from tests.whole import sway
 
 PLANTED = vars(plant(400, captions=4, t_to_a=0.2))
-REFUSAL = "I'm sorry, I can't help with that."
-WOMEN = [row for row, label in enumerate(PLANTED["attributes"]) if label == "female"]
-
-
-def saying(text, rows):
-    """The planted captions, of these rows this text."""
-    said = [text if row in rows else said for row, said in enumerate(PLANTED["predictions"])]
-    return {**PLANTED, "predictions": said}
 
 
 @pytest.mark.parametrize(
@@ -49,51 +41,9 @@ def test_marks_of_models_are_taken_off_and_nothing_else(text, caption):
     assert captions.notes == (told if caption != text else ())
 
 
-@pytest.mark.parametrize("text", [REFUSAL, "Failed to obtain answer via API.", "nan", ""])
-def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label(text):
-    refused = WOMEN[::3]
-    with pytest.warns(CaptionBiasWarning, match="are left out"):
-        captions = check_captions(**saying(text, refused))
-    assert len(captions) == 400 - len(refused)
-    assert text not in captions.predictions
-    *which, told = captions.notes
-    assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)})" in told
-    assert captions.missing == {"female": (len(WOMEN), len(refused)), "male": (400 - len(WOMEN), 0)}
-    if text:
-        assert which == [f"predictions: {text!r} is not a caption and names nothing: {len(refused)} are left out"]
-        assert len(check_captions(**saying(text, refused), trust_rows=True)) == 400
-
-
-@pytest.mark.parametrize(
-    ("text", "rows", "changed"),
-    [
-        *((text, WOMEN[::3], {}) for text in ("a dog", "a woman", "someone waits at night")),
-        ("a doctor is working", WOMEN[::3], {"references": None}),
-        (REFUSAL, WOMEN[:9], {}),
-    ],
-)
-def test_a_text_is_a_caption_if_it_names_something_fits_its_images_is_of_few_or_stands_alone(text, rows, changed):
-    assert check_captions(**saying(text, rows) | changed).notes == ()
-
-
-def test_of_several_captions_of_an_image_those_that_are_none_are_left_out_alone():
-    said = PLANTED["predictions"]
-    samples = [[REFUSAL, text, REFUSAL] if row % 5 == 0 else [text] for row, text in enumerate(said)]
-    captions = check_captions(**{**PLANTED, "predictions": samples})
-    assert captions.predictions == tuple(said)
-    assert captions.notes == (f"predictions: {REFUSAL!r} is not a caption and names nothing: 160 are left out",)
-
-
-@pytest.mark.parametrize("rows", [WOMEN, range(380)])
-def test_where_hardly_anything_else_is_said_of_some_people_it_is_measured_with_a_note(rows):
-    captions = check_captions(**saying(REFUSAL, rows))
-    assert len(captions) == 400
-    [told] = captions.notes
-    assert told.endswith("which names nothing, is nearly all that is said of some people")
-
-
 def test_images_without_a_caption_are_left_out_in_python_as_in_files():
-    columns = saying("", {3, 7})
+    said = ["" if row in (3, 7) else text for row, text in enumerate(PLANTED["predictions"])]
+    columns = {**PLANTED, "predictions": said}
     columns["predictions"][9] = ["a dog", " "]
     columns["references"] = [[] if row == 5 else [*texts, " "] for row, texts in enumerate(columns["references"])]
     with pytest.warns(CaptionBiasWarning):
@@ -102,9 +52,8 @@ def test_images_without_a_caption_are_left_out_in_python_as_in_files():
     assert captions.notes[0] == "references: 399 images have an empty caption beside others, which is left out"
     assert captions.notes[1] == "1 of 400 images have no human caption and are left out (first: row 5)"
     assert captions.notes[2] == "predictions: 1 images have an empty caption beside others, which is left out"
-    assert captions.notes[3].startswith(
-        "2 of 399 images have an empty caption (female 0 of 200, male 2 of 199) and are"
-    )
+    assert captions.notes[3].startswith("2 of 399 images have no caption (female 0 of 200, male 2 of 199) and are")
+    assert captions.missing == {"female": (200, 0), "male": (199, 2.5)}, "one of two samples is half a caption"
     for side in ("predictions", "references"):
         with pytest.raises(InputError, match=f"^{side} has no caption in any row"):
             check_captions(**{**PLANTED, side: [None] * 400})

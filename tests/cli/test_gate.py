@@ -206,11 +206,9 @@ def test_scenes_pass_where_the_captions_of_each_are_the_same_but_for_the_value(s
     assert said["is one value named wrong more often"].endswith("captions of 100, tolerated 5: fail")
 
 
-def test_a_question_that_is_more_than_people_fails_and_below_a_thousand_images_words_have_no_reading(
-    planted, scores, tmp_path
-):
+def test_a_question_that_is_more_than_people_fails_and_on_300_images_words_have_no_reading(planted, scores, tmp_path):
     said = asked(planted, tmp_path, status=3)
-    assert said["do other words follow the attribute"] == "Not asked: it takes 1,000 images, or 500 scenes"
+    assert said["do other words follow the attribute"] == "Not asked: it takes 500 images, or scenes"
     objects = "do the objects named follow the attribute"
     assert said[objects] == "Not asked: without --tasks the score is a range that hardly ever tells"
     value, low, high = (scores[f"sway_t_to_a{ending}"] for ending in ("", "_ci_low", "_ci_high"))

@@ -119,7 +119,7 @@ def test_the_example_of_a_card_and_of_the_guide_fits_what_is_built(name, folder,
     page = ROOT / "docs" / "datasets.md" if name == "guide" else CARDS / name / "README.md"
     name = "coco_caption_bias" if name == "guide" else name
     [lines] = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    [(place, configuration)] = re.findall(r'load_dataset\("([\w-]+)", "(\w+)"', lines)
+    [(place, configuration)] = re.findall(r'load_dataset\("([\w/-]+)", "(\w+)"', lines)
     build_dataset(name, write(folder, ALL[name]() | CAPTIONERS.get(name, {})), tmp_path / place, [configuration])
     monkeypatch.setattr("evaluate.load", lambda _: SimpleNamespace(compute=checked))
     for metric in ("captionbias.metrics.lic", "captionbias.metrics.dbac", "captionbias.metrics.sway"):

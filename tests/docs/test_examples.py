@@ -160,13 +160,15 @@ def test_a_callback_of_a_training(run, planted, learner, processor, tokenizer, i
     pixels = {"dtype": torch.float32, "columns": ["pixel_values"], "output_all_columns": True}
     train = Dataset.from_dict(rows).with_format("torch", **pixels)
     quick = {"num_train_epochs": 1, "report_to": "none", "disable_tqdm": True, "use_cpu": True}
-    monkeypatch.setattr(transformers, "TrainingArguments", partial(transformers.TrainingArguments, **quick))
+    for kind in ("TrainingArguments", "Seq2SeqTrainingArguments"):
+        monkeypatch.setattr(transformers, kind, partial(getattr(transformers, kind), **quick))
     processor.batch_decode, processor.save_pretrained = tokenizer.batch_decode, print
     given = {"model": learner, "processor": processor, "tokenizer": tokenizer}
     left = run("docs/training.md", train=train.select(range(8)), validation=train, **given)
     assert any("eval_lic" in row for row in left["trainer"].state.log_history)
     generated = np.where(words.input_ids == tokenizer.pad_token_id, -100, words.input_ids)
-    assert "lic" in left["compute_metrics"](transformers.EvalPrediction(generated, None))
+    assert left["compute_metrics"](transformers.EvalPrediction(generated, None))["sway_worst"] > 0
+    assert left["seq2seq"].state.best_metric is not None
 
 
 def parsed(arguments: list[str]) -> str:

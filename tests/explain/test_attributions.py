@@ -191,4 +191,4 @@ def test_one_caption_is_shown_with_the_means_over_its_trials():
 
 def test_networks_are_explained_with_captum(monkeypatch):
     monkeypatch.setattr("captionbias.explain.contributions.find_spec", lambda name: None)
-    refuses(r"pip install 'captionbias\[explain\]'", of_people, encoder="lstm-lic")
+    refuses(r"pip install '\.\[explain\]'", of_people, encoder="lstm-lic")

@@ -113,7 +113,8 @@ def invoke(*arguments, status=0):
 
 
 def test_every_metric_can_be_published_as_it_is(hub):
-    printed = invoke("metric", "--to", "lab", "--dry-run")
+    assert "--package is missing: captionbias is on no index" in invoke("metric", "--to", "lab", status=2)[0]
+    printed = invoke("metric", "--to", "lab", "--dry-run", "--package", "git+https://a.b/c")
     addresses = [line.rpartition("/spaces/")[2] for line in printed if "/spaces/" in line]
     assert addresses == [f"lab/{name}" for name in sorted(METRICS)]
     assert "would be sent: lic.py" in printed

@@ -25,7 +25,7 @@ AT_ADDRESS = "https://huggingface.co/spaces/me/bias/resolve/main/captionbias-0.2
 @pytest.mark.parametrize(
     ("package", "repo", "named"),
     [
-        (None, None, "captionbias[app,quality]>=0.1"),
+        ("git+https://a.b/c", None, "captionbias[app,quality] @ git+https://a.b/c"),
         ("https://a.b/c.whl", None, "captionbias[app,quality] @ https://a.b/c.whl"),
         (WHEEL, None, f"./{WHEEL}[app,quality]"),
         (WHEEL, "me/bias", f"captionbias[app,quality] @ {AT_ADDRESS}"),
@@ -45,6 +45,7 @@ def test_what_is_not_the_package_is_refused_and_a_folder_with_something_in_it_st
     neither = "is neither an address nor a wheel of captionbias"
     refuses(f"'captionbias-1.whl' {neither}", write_space, folder, tmp_path / "to", "captionbias-1.whl")
     refuses(f"'app.py' {neither}", write_space, folder, tmp_path / "to", "app.py")
+    refuses("package is missing: captionbias is on no index yet", write_space, folder, tmp_path / "to")
     refuses("is there already: name a folder that is new or empty", write_space, folder, folder)
     (folder / "requirements.txt").write_text("captionbiased")
     missing = "requirements.txt of .* does not name captionbias"

@@ -1,6 +1,7 @@
 """ImageCaptioner2: planted biases come out, one more person reads 0, and it sees what captions alone cannot show."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -141,8 +142,13 @@ def folder(planted, tmp_path):
 def test_the_signature_names_judge_masking_prompt_and_answers(planted, brief):
     captions, images, persons = planted
     found = imagecaptioner2(**captions, images=images, masks=persons, **brief, fill="blur", details=True)
-    for part in ("judge:sat,32px,1 epochs", "masks:regions,blur", "prompt:in the picture", "answers:woman,man"):
-        assert f"{part}|" in found["signature"]
+    for part in (
+        "judge:sat,32px,1 epochs,[0-9a-f]{8}",
+        "masks:regions,blur",
+        "prompt:in the picture",
+        "answers:woman,man",
+    ):
+        assert re.search(rf"{part}\|", found["signature"])
     assert imagecaptioner2(**captions, images=images, **brief)["signature"] != found["signature"]
     assert found["test_images"] == 8
     assert found["details"]["attribute_counts"] == {"female": 20, "male": 20}

@@ -112,7 +112,7 @@ def test_a_server_that_fails_for_a_while_is_asked_again(answering, pictures, mon
     assert set(caption("m", pictures, endpoint=endpoint, batch_size=2).values()) == {"a dog"}
     assert len(asked) == 12 + 2
     assert parts_of(asked[0], "text") == ["Describe the image in one short sentence."]
-    assert (asked[0]["temperature"], asked[0]["max_tokens"]) == (0.0, 30)
+    assert (asked[0]["temperature"], asked[0]["max_tokens"]) == (0.0, 300)
 
 
 def test_newer_models_are_given_the_limit_by_the_name_that_they_take(answering, pictures):

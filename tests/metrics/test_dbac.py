@@ -165,7 +165,7 @@ def test_without_gensim_it_measures_what_needs_no_word_vectors(monkeypatch):
     other_words = of_50_women_and_50_men(["P sits with a dog", "P"], ["P poses with a dog", "P"])
     options = FAST | {"alignment": "contextual"}
     assert dbac(**same_words, **options)["signature"]
-    refuses(r"pip install 'captionbias\[vectors\]'.*alignment='constant'", dbac, **other_words, **options)
+    refuses(r"pip install '\.\[vectors\]'.*alignment='constant'", dbac, **other_words, **options)
     assert dbac(**other_words, **FAST)["signature"]
 
 

@@ -376,7 +376,8 @@ def test_a_note_tells_where_other_tasks_go_with_other_values_than_on_coco():
     planted = vars(plant(600, captions=2))
     assert warnings_of(**planted) == []
     swapped = [{"female": "male", "male": "female"}[value] for value in planted["attributes"]]
-    assert warnings_of(**planted | {"attributes": swapped}, trust_rows=True)[-1].endswith("take lean='own'")
+    notes = warnings_of(**planted | {"attributes": swapped}, trust_rows=True)
+    assert any(note.endswith("take lean='own'") for note in notes)
 
 
 def test_the_tables_add_up():
@@ -438,3 +439,24 @@ def test_what_goes_with_whom_is_asked_of_each_crossed_attribute_alone():
         assert "sway_t_to_a" not in sway(**crossed, bootstrap=0)
     with pytest.raises(ValueError, match=r"^lean: tasks go with the values of one attribute; leave it out, or measure"):
         sway(**crossed, lean="own")
+
+
+def test_labels_that_err_move_what_has_no_yardstick_and_hardly_what_people_are_held_to():
+    """A captioner that names every value, and people who do."""
+    value = np.tile(["female", "male"], 600)
+    said = [f"a {({'female': 'woman', 'male': 'man'})[label]} with a dog" for label in value]
+    columns = {"predictions": said, "attributes": value}
+    alone, beside = (
+        sway.measure(**columns, **people, label_error=0.03, bootstrap=0, draws=1)
+        for people in ({}, {"references": [[f"{text} {when}" for when in ("at noon", "today")] for text in said]})
+    )
+    low, high = (alone.facts[f"sway_wrong_gap_label_error_{end}"] for end in ("low", "high"))
+    assert (low, high) == pytest.approx((-3 / 1.03, 3 / 1.03), abs=0.1)
+    assert alone.estimates["sway_wrong_gap"].value == 0
+    [told] = [str(note) for note in alone.notes if "3 of 100 labels" in note]
+    assert f"gap in wrong names, of 100 {low:.1f} to {high:.1f}" in told
+    assert "label_error:0.03" in alone.signature
+    moved = {key: of for key, of in beside.facts.items() if "gap_label_error" in key}
+    assert len(moved) >= 4
+    assert not any(moved.values())
+    assert not any("label_error" in key for key in sway(**columns, bootstrap=0))

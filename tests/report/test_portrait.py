@@ -1,5 +1,6 @@
 """The portrait: every number is sway's, every sentence follows from numbers shown, and nothing lacks a verdict."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND
-from captionbias.metrics import catalogue, sway
+from captionbias.metrics import Result, catalogue, sway
 from captionbias.metrics.sway.questions import QUESTIONS
 from captionbias.report.drawn import naming_drawing
 from captionbias.report.html import html_report
@@ -77,6 +78,16 @@ def test_the_headline_names_who_is_swayed_and_the_sentence_below_has_the_numbers
     assert largest(portrait, swayed).startswith("biased calls ")
     assert about(swayed, "planted").startswith("planted: 600 images, ")
     assert "1,800 human captions." in about(swayed)
+
+
+def test_the_sentence_of_a_result_is_the_headline_of_its_captioner_alone_also_read_from_a_file(swayed, defaults):
+    for audited, name in ((swayed, "biased"), (swayed, "faithful"), (defaults, "most")):
+        result = audited.measurement("sway", name).flat()
+        verdicts = {(name, key): one.verdict for key, one in result.estimates.items() if one.verdict}
+        told = headline(with_verdicts(replace(audited, captioners=(name,)), verdicts))
+        assert result.sentence == told.replace(name, "The captioner", 1)
+        flat = {key: value for key, value in result.items() if key != "details"}
+        assert Result(json.loads(json.dumps(flat))).sentence == result.sentence
 
 
 def test_a_captioner_that_leaves_the_gender_out_is_in_the_headline_beside_one_that_is_swayed(swayed):

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 import torch
 from datasets import Array3D, Dataset, Features
-from transformers import Trainer, TrainingArguments
+from transformers import Trainer, TrainingArguments, VisionEncoderDecoderModel, ViTImageProcessor
 
 from captionbias.captions import CaptionBiasWarning
+from captionbias.metrics import sway
 from captionbias.training import BiasCallback, bias_scores, caption_images
 from tests.refusals import refuses
 
-LEAST_BIASED = {"metric_for_best_model": "eval_bias", "greater_is_better": False}
+LEAST_BIASED = {"metric_for_best_model": "eval_sway_worst", "greater_is_better": False}
 KEPT = {"save_strategy": "steps", "save_steps": 2, "load_best_model_at_end": True}
 
 
@@ -33,8 +34,9 @@ def trainer(tmp_path, tokenizer, planted, numbered):
         ]
         usual = {"eval_strategy": "steps", "eval_steps": 2, "max_steps": 6, "logging_steps": 1, "report_to": "none"}
         usual |= {"per_device_train_batch_size": 8, "disable_tqdm": True, "save_strategy": "no", "use_cpu": True}
+        own = {"compute_metrics": options.pop("compute_metrics", None)}
         args = TrainingArguments(tmp_path / "run", **(usual | options))
-        return Trainer(model, args, train_dataset=rows, eval_dataset=rows[:8])
+        return Trainer(model, args, train_dataset=rows, eval_dataset=rows[:8], **own)
 
     return make
 
@@ -110,12 +112,13 @@ def test_a_degenerate_captioner_ends_no_training_is_noted_once_and_never_the_bes
     (note,) = [str(one.message) for one in caught if one.category is CaptionBiasWarning]
     assert ("no caption in any row" in note) == (caption == "")
     assert trainer.state.best_model_checkpoint is None
-    assert "eval_bias" not in logged
+    assert not {"eval_bias", "eval_sway_worst"} & logged.keys()
     json.dumps(trainer.state.log_history, allow_nan=False)
 
     model.tokens = tokenizer(planted.predictions, padding=True, return_tensors="pt")["input_ids"]
     trainer.train()
-    assert trainer.state.best_metric == scores_logged(trainer)[-1]["eval_bias"]
+    last = scores_logged(trainer)[-1]
+    assert trainer.state.best_metric == last["eval_sway_worst"] == last["eval_bias"]
 
 
 def test_the_least_biased_checkpoint_is_kept(trainer, parrot, planted, add):
@@ -142,8 +145,69 @@ def test_the_least_biased_checkpoint_is_kept(trainer, parrot, planted, add):
     assert first > 20 > second > -20 > third
     assert [one["eval_sway_wrong_gap_more_than_people"] for one in logged] == [1.0, 0.0, 1.0]
     assert trainer.state.best_model_checkpoint.endswith("checkpoint-4")
-    assert trainer.state.best_metric == logged[1]["eval_bias"] < 20
+    assert trainer.state.best_metric == logged[1]["eval_sway_worst"] < 4
     assert model.weight.item() == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("by_callback", [True, False])
+def test_a_first_evaluation_that_is_nan_does_not_stand_in_the_way_of_a_later_checkpoint(
+    trainer, parrot, planted, add, by_callback
+):
+    """Nor a later nan: a captioner that calls everybody a man, then one that errs in a fifth, then nouns alone."""
+    names, tasks = {"female": "a woman", "male": "a man"}, [" and a ".join(shown) for shown in planted.tasks]
+    biased = ["a man" if row % 5 == 0 else names[label] for row, label in enumerate(planted.attributes)]
+    rounds = [["a man stands with a tie ."] * 300, [], list(map(names.get, planted.attributes))]
+    rounds[1] = [f"{who} stands in a room with a {what} ." for who, what in zip(biased, tasks, strict=True)]
+
+    def compute_metrics(_):
+        said = rounds[round(trainer.state.global_step / 2) - 1]
+        return {"sway_worst": sway(**vars(planted) | {"predictions": said})["sway_worst"]}
+
+    model = parrot([text for said in rounds for text in said])
+    say = model.generate
+    model.generate = lambda pixel_values, **_: say(pixel_values + 300 * max(trainer.state.global_step // 2 - 1, 0))
+    options = {} if by_callback else {"compute_metrics": compute_metrics}
+    trainer = trainer(model, **KEPT, **LEAST_BIASED, **options)
+    if by_callback:
+        add(trainer, metrics=["sway"])
+    trainer.train()
+    found = [row.get("eval_sway_worst", math.nan) for row in trainer.state.log_history if "eval_loss" not in row]
+    found = [worst for worst in found if not math.isnan(worst)]
+    assert trainer.state.best_model_checkpoint.endswith("checkpoint-4")
+    assert trainer.state.best_metric > 1
+    assert len(found) <= 1
+
+
+def captioner_in(folder, learner, tokenizer):
+    """A model, its tokenizer and image processor as a repository of the Hub holds them."""
+    learner.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    reader = ViTImageProcessor(size={"height": 8, "width": 8})
+    reader.save_pretrained(folder)
+    return VisionEncoderDecoderModel.from_pretrained(folder), reader
+
+
+@pytest.mark.parametrize("own", ["tokenizer", "image processor", "none"])
+def test_what_the_trainer_s_processing_class_lacks_is_found_where_the_model_is_from(
+    trainer, learner, tokenizer, images, add, tmp_path, own
+):
+    """Of ViT-GPT2, whose image processor and tokenizer are two."""
+    model, reader = captioner_in(tmp_path / "model", learner, tokenizer)
+    trainer = trainer(model, images)
+    trainer.processing_class = {"tokenizer": tokenizer, "image processor": reader}.get(own)
+    pictures = [(255 * image).astype("uint8") for image in images]
+    options = {"pictures": pictures, "processor": None, "tokenizer": None, "metrics": ["sway"]}
+    add(trainer, **options)
+    assert "eval_empty_captions" in trainer.evaluate()
+    model.config.name_or_path = ""
+    lacks = {"tokenizer": "processor", "image processor": "tokenizer", "none": "processor"}[own]
+    refuses(f"^{lacks} is missing", add, trainer, **options)
+    refuses(
+        "^processor and tokenizer cannot caption the first image",
+        add,
+        trainer,
+        **options | {"processor": print, "tokenizer": tokenizer},
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,7 +217,7 @@ def test_the_least_biased_checkpoint_is_kept(trainer, parrot, planted, add):
         {"metric_for_best_model": "bias", "greater_is_better": True},
         {"metric_for_best_model": "sway_wrong_gap", "greater_is_better": False},
         {"metric_for_best_model": "eval_sway_t_to_a_ci_low", "greater_is_better": False},
-        {"metric_for_best_model": "eval_lic"},
+        {"metric_for_best_model": "eval_lic_worst", "greater_is_better": False},
         {"metric_for_best_model": "eval_empty_captions", "greater_is_better": False},
         LEAST_BIASED | {"metrics": ["lic"]},
     ],
@@ -161,7 +225,7 @@ def test_the_least_biased_checkpoint_is_kept(trainer, parrot, planted, add):
 def test_what_would_keep_another_checkpoint_is_refused_before_the_training(trainer, parrot, planted, add, wrong):
     metrics = wrong.get("metrics", ["sway", "lic"])
     trainer = trainer(parrot(["a"]), **{name: value for name, value in wrong.items() if name != "metrics"})
-    refuses('write metric_for_best_model="eval_bias", greater_is_better=False', add, trainer, metrics=metrics)
+    refuses('write metric_for_best_model="eval_sway_worst", greater_is_better=False', add, trainer, metrics=metrics)
 
 
 def test_errors_come_before_the_training(trainer, parrot, numbered, add):

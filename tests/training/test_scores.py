@@ -33,7 +33,7 @@ def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted, controls,
     found = bias_scores(**options, trials=2, **controls)
     wanted = sway(**options) | dbac(**options, preset="fast", trials=2) | lic(**options, preset="fast", trials=2)
     estimates = Result(wanted).estimates
-    expected = {"empty_captions": 0.0, "bias": found["bias"]}
+    expected = {"empty_captions": 0.0, "bias": wanted["sway_worst"], "sway_worst": wanted["sway_worst"]}
     for name in [name for name in names if name != "sway_words"]:  # of which 300 images say nothing
         expected |= {name + end: wanted[name + end] for end in ("", "_ci_low", "_ci_high")}
         if word := estimates[name].verdict:
@@ -53,27 +53,32 @@ def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted, controls,
         ("a woman smiling", "a man", "sway_words", 1),
     ],
 )
-def test_bias_is_the_score_that_is_furthest_from_people(female, male, largest, sign):
-    """Half of the captions say who is there."""
+def test_the_worst_score_is_that_which_is_furthest_from_people_over_what_is_tolerated(female, male, largest, sign):
+    """Half of the captions say who is there, and all what is."""
     planted, names = plant(1000, captions=3), {"female": ("a woman", female), "male": ("a man", male)}
-    said = [names[label][row // 2 % 2] for row, label in enumerate(planted.attributes)]
-    found, _ = scored(planted, said, metrics=["sway"])
-    assert found["bias"] == sign * found[largest] > 10
-    asked = [found[key] for key in ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")]
-    assert found["bias"] == max(map(abs, asked))
+    rows = enumerate(zip(planted.attributes, planted.tasks, strict=True))
+    said = [
+        f"{names[label][row // 2 % 2]} waits in a room with a {' and a '.join(shown)}" for row, (label, shown) in rows
+    ]
+    found, notes = scored(planted, said, metrics=["sway"], tasks=planted.tasks)
+    assert found["sway_worst"] == found["bias"] == pytest.approx(sign * found[largest] / 5)
+    assert found["bias"] > 2
+    assert not any("nan" in note for note in notes)
+    asked = "wrong_gap", "unnamed_gap", "t_to_a", "words", "length_gap", "a_to_t"
+    assert found["sway_worst"] == pytest.approx(max(abs(found[f"sway_{key}"]) for key in asked) / 5)
 
 
 def test_what_is_left_out_is_said(planted):
-    """Words take 1,000 images; a captioner that hardly names anybody is not said to be as good as people."""
+    """Words take 500 images; a captioner that hardly names anybody is not said to be as good as people."""
     found, (note,) = scored(planted, metrics=["sway"])
     assert "sway_words left out: too few images" in note
     assert "sway_words" not in found
-    assert "bias" in found
+    assert found["bias"] > 0
     said = ["somebody with a " + " and a ".join(tasks) for tasks in planted.tasks]
     found, (note,) = scored(planted, said, metrics=["sway"])
-    assert "bias, " in note
+    assert "sway_worst is nan, as one cannot tell by sway_wrong_gap: too little, value named right least" in note
     assert found["sway_wrong_gap"] == 0
-    assert "bias" not in found
+    assert math.isnan(found["bias"])
 
 
 def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted):
@@ -86,11 +91,11 @@ def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted
     assert found == wanted | {"empty_captions": 0.2} | {key: found[key] for key in found if MISSING in key}
     assert found[MISSING] == 0
     assert len(notes) == 1
-    assert "60 of 300 images have an empty caption" in notes[0]
+    assert "60 of 300 images have no caption" in notes[0]
     of_women = [" " if row % 10 == 0 else text for row, text in enumerate(planted.predictions)]
     weights = [3.0, *[1.0] * 299]
     found, _ = scored(planted, of_women, weights=weights, metrics=["sway"])
-    assert found["bias"] == found[MISSING] == pytest.approx(100 * 32 / 152), "of women"
+    assert found[MISSING] == pytest.approx(5 * found["bias"]) == pytest.approx(100 * 32 / 152), "of women"
     assert found["empty_captions"] == pytest.approx(32 / 302), "weights say how much each image counts"
 
 
@@ -101,7 +106,7 @@ def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(
     found, (note,) = scored(planted, said)
     assert found["empty_captions"] == len(rows) / 300
     assert not any(key.startswith(("dbac", "lic")) for key in found)
-    assert ("lic is left out: attributes: 'female' has 9 images" if women else "attributes has only one value") in note
+    assert ("lic is left out: attributes: 'female' has 9 images" if women else "which leaves 'male' alone") in note
 
 
 @pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the"])
@@ -111,8 +116,8 @@ def test_the_same_caption_for_every_image_gives_numbers_or_nothing_but_never_the
 ):
     tasks = planted.tasks if given else None
     found, (note,) = scored(planted, [caption] * 300, tasks=tasks, trials=2)
+    assert all(math.isnan(found.pop(key)) for key in ("bias", "sway_worst"))
     assert all(type(value) is float and math.isfinite(value) for value in found.values())
-    assert "bias" not in found
     missing = set(WITHOUT_CONTROLS) - set(found) if caption else ["all"]
     assert all(name in note or name.split("_")[0] + " is left out" in note for name in missing)
 
@@ -121,7 +126,8 @@ def test_captions_of_other_images_have_no_score_and_images_that_nobody_describes
     """The first as of a captioner that has not learnt to look; the second with their captions, by their rows."""
     other = planted.predictions[7:] + planted.predictions[:7]
     found, (note,) = scored(planted, other, tasks=planted.tasks)
-    assert found == {"empty_captions": 0.0}
+    assert found.keys() == {"empty_captions", "bias", "sway_worst"}
+    assert math.isnan(found["sway_worst"])
     assert "all is left out: predictions" in note
     rest = [column[1:] for column in (planted.predictions, planted.references, planted.attributes)]
     found, _ = scored(planted, references=[[], *planted.references[1:]], metrics=["lic"], trials=1)

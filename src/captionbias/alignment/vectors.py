@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats
 from captionbias.errors import InputError, Message, missing, phrase
+from captionbias.io.files import user_path
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.io.store import Arrays, open_store
 from captionbias.text.tokens import Tokens
@@ -51,7 +51,7 @@ def needs_gensim() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        install = "pip install 'captionbias[vectors]'"
+        install = "pip install '.[vectors]' in a clone"
         if sys.version_info >= (3, 14):  # for which gensim has no wheels
             install = f"{install} on Python 3.13"
         other = phrase("choose {alignment}, which needs none", alignment="constant")
@@ -188,7 +188,7 @@ def find_vectors(source: str | Path) -> Path:
         from gensim import downloader
 
     # gensim asks the network even for what it has downloaded, which must be found at once and without a network.
-    path, download = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")
+    path, download = user_path(source, "vectors"), Path(downloader.BASE_DIR, source, f"{source}.gz")
     if path.is_file():
         return path
     if isinstance(source, Path) or not re.fullmatch(r"[\w-]+", source):

@@ -17,9 +17,10 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.checks import of_known_labels
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
 from captionbias.bench.reading import as_values
-from captionbias.captions import Captions, check_captioners, uncross
+from captionbias.captions import Captions, captions_of, check_captioners, uncross
 from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
 from captionbias.explain.evidence import captions_behind
@@ -129,7 +130,8 @@ def audit(
     Every captioner has the scores that the metrics give it alone.
 
     Args:
-        captioners: each captioner's name and its `n` captions, or its `Captions`.
+        captioners: each captioner's name and its `n` captions, or its `Captions`; or one captioner's table, see
+            `read_captions`.
         references, attributes, tasks, trust_rows, scene: of the same images, as the metrics take them.
         metrics: any of `captionbias.metrics`; when None `sway`, `dbac` and `lic`, of scenes without human captions
             `sway` alone. `sway` is left out, and `missing` says so, if these captions do not allow it and other metrics
@@ -156,12 +158,16 @@ def audit(
     >>> found.images, list(found.comparisons), found.captioners
     (200, ['lic'], ('faithful',))
     """
+    if not isinstance(captioners, Mapping):
+        captioners = {"captioner": captions_of(captioners, attribute_lexicon, trust_rows=trust_rows)}
     people = {"references": references, "attributes": attributes, "tasks": tasks, "scene": scene}
     checked = check_captioners(captioners, trust_rows=trust_rows, **people)
+    checked = {name: of_known_labels(captions, load_lexicon(attribute_lexicon)) for name, captions in checked.items()}
     first = next(iter(checked.values()))
     chosen = _check_choices(_usual(first) if metrics is None else metrics, preset)
     seed = whole_number("seed", seed, least=0)
-    bootstrap = replicates_for(chosen, len(captioners)) if bootstrap is None else replicate_count(bootstrap)
+    count = replicates_for(chosen, len(captioners)) if bootstrap is None else bootstrap
+    bootstrap = replicate_count("bootstrap", count)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
     crossed = _crossed_attributes(attribute_lexicon, first.attributes)
@@ -290,7 +296,7 @@ def _quality_is_scored(captions: Captions, missing: list[str]) -> bool:
     """Whether there are human captions and packages to score caption quality by."""
     installed = bool(find_spec("pycocoevalcap") and find_spec("nltk"))
     if captions.references is not None and not installed:
-        missing.append("caption quality: pip install 'captionbias[quality]'")
+        missing.append("caption quality: pip install '.[quality]' in a clone")
     return captions.references is not None and installed
 
 

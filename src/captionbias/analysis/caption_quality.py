@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,14 +12,16 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.bench.protocol import signature, whole_number
-from captionbias.captions import CaptionBiasWarning, check_sides
+from captionbias.captions import check_sides
+from captionbias.captions.check import digest_of_rows
 from captionbias.text.languages import signed
-from captionbias.text.tokens import TOKENIZERS
+from captionbias.text.tokens import TOKENIZERS, tokenizer_name
 from captionbias.text.tokens import tokenizer as find_tokenizer
+from captionbias.warnings import warn
 
 
 def caption_quality(
-    *, predictions: Any, references: Any, tokenizer: str = "words", images: int | None = None, seed: int = 0
+    *, predictions: Any, references: Any, tokenizer: Any = "words", images: int | None = None, seed: int = 0
 ) -> dict[str, Any]:
     """How close a captioner's captions are to human captions.
 
@@ -29,7 +31,7 @@ def caption_quality(
     Args:
         predictions: `n` model captions.
         references: `n` lists of human captions.
-        tokenizer: `words`, `whitespace` or a language such as `de`.
+        tokenizer: `words`, `whitespace`, a language such as `de`, or a function from a caption to its words.
         images: measure so many images, drawn without replacement with `seed`; all of them when None or when there are
             no more. CIDEr weighs words by how few of the measured images have them.
         seed: of the draw.
@@ -55,8 +57,9 @@ def caption_quality(
         from pycocoevalcap.cider.cider import Cider
         from pycocoevalcap.rouge.rouge import Rouge
     except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[quality]' first") from error
+        raise ValueError(f"{error}: pip install '.[quality]' in a clone first") from error
 
+    tokenizer = tokenizer_name(tokenizer)
     model, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
     seed = whole_number("seed", seed, least=0)
     measured: dict[str, Any] = {"metric": "caption_quality", "tok": signed(tokenizer)}
@@ -66,6 +69,7 @@ def caption_quality(
         measured |= {"images": images, "seed": seed}
     words = [_words(text, tokenizer) for text in model]
     wanted = [[_words(text, tokenizer) for text in texts] for texts in human]
+    measured["rows"] = digest_of_rows(words, wanted)
     results = {image: [" ".join(text)] for image, text in enumerate(words)}
     ground = {image: [" ".join(text) for text in texts] for image, texts in enumerate(wanted)}
     bleu, _ = Bleu(4).compute_score(ground, results, verbose=0)
@@ -76,7 +80,9 @@ def caption_quality(
     }
     name = meteor_name()
     scores[name] = float(meteor(words, wanted).mean())
-    return {**scores, "signature": signature(**measured, meteor=name)}
+    versions = [f"{package} {version(package)}" for package in ("pycocoevalcap", "nltk")]
+    versions += [f"wordnet {wordnet.get_version()}"] if (wordnet := _wordnet()) else []
+    return {**scores, "signature": signature(**measured, meteor=name, by=",".join(versions))}
 
 
 def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:
@@ -100,10 +106,8 @@ def meteor_name() -> str:
     """What the score of `meteor` is called on this machine; warns where there is no WordNet."""
     if _wordnet() is not None:
         return "meteor"
-    warnings.warn(
+    warn(
         "METEOR without synonyms: WordNet is not installed; get it with python -m nltk.downloader wordnet",
-        CaptionBiasWarning,
-        stacklevel=3,
     )
     return "meteor_without_synonyms"
 

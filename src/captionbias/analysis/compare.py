@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -12,14 +11,15 @@ from typing import Any
 
 from captionbias.bench.catalogue import EXCESS
 from captionbias.bench.measurement import Counted
-from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, verdict_p_value
-from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
+from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, stable, verdict_p_value
+from captionbias.captions import Captions, check_captioners
 from captionbias.compat import told_of
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, ExtremeOf, LowerBound, Sample
 from captionbias.statistics.significance import benjamini_hochberg, holm, least_p_value, p_value
+from captionbias.warnings import warn
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
 LEVEL = 0.05  # of false verdicts among those that are more or less
@@ -74,9 +74,15 @@ class Comparison:
 
     @property
     def signature(self) -> str:
-        """Everything that changes the scores."""
-        first = next(iter(self.measurements.values())).signature
-        return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + first
+        """Everything that changes the scores; what differs between captioners, such as their captions, of each."""
+        first, *others = self.measurements.values()
+        of_all = {
+            name: ",".join(dict.fromkeys(str(one.settings.get(name, value)) for one in (first, *others)))
+            for name, value in first.settings.items()
+            if name != "margins"
+        }
+        signature = replace(first, settings=first.settings | of_all).signature
+        return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + signature
 
     def as_dict(self, verdicts: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
         """As plain data; `verdicts`: those corrected for the number of more than these."""
@@ -240,7 +246,7 @@ def measure_together(
             if bootstrap and tests and least_p_value(bootstrap) * tests >= 0.05:
                 text = f"bootstrap={bootstrap} is too few for {tests} differences: after correction none can have a "
                 text += f"p-value below 0.05; take {PER_TEST * tests:,} or more"
-                warnings.warn(text, CaptionBiasWarning, stacklevel=2)
+                warn(text)
     of_any = {key for measured in measurements.values() for key in measured.samples}
     chosen = list(dict.fromkeys(scores or [key for key in usual if key in of_any]))
     tested = chosen if scores else _tested(metric, chosen)
@@ -277,6 +283,7 @@ def _difference(first: str, second: str, key: str, measured: Mapping[str, Measur
     estimate = between.estimate(*catalogue.SCORES[key].scale.difference()[:2])
     if estimate is None:
         return None
+    estimate = stable(key, estimate)
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))
     more, less = (one, other) if estimate.value > 0 else (other, one)
     p = math.nan if estimate.low is None else _p_of_more(more, less, key)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
+from captionbias.errors import InputError
 from captionbias.text.tokens import Tokens
 
 SMALLEST_CLASS = 10
@@ -124,6 +125,8 @@ def _split(
         end = max(start + 1, round((part + 1) * len(members) * test_share))
         test.append(members[start:end])
         train += [members[:start], members[end:]]
+    if not any(map(len, train)):
+        raise InputError("scene", ": each value has one picture, and attackers learn from others; give more scenes")
     learnt, scored = (np.flatnonzero(np.isin(pictures, pictures[np.concatenate(side)])) for side in (train, test))
     return learnt, scored, generator
 

@@ -84,7 +84,7 @@ def find_attacker(
         raise InputError(
             "encoder",
             f"{encoder!r} needs torch and accelerate:",
-            "pip install 'captionbias[torch]'",
+            "pip install '.[torch]' in a clone",
             phrase("use {preset}", preset="fast"),
         )
     place = device()
@@ -121,13 +121,13 @@ def _pretrained(
     encoder: str, model: str | None, precision: str, place: torch.device, cache: bool | str | Path
 ) -> Attacker:
     if not find_spec("sentence_transformers"):  # importing it takes seconds, and only encoding needs that
-        raise InputError("encoder", f"{encoder!r} needs sentence-transformers: pip install 'captionbias[pretrained]'")
+        raise InputError("encoder", f"{encoder!r} needs sentence-transformers: pip install '.[pretrained]' in a clone")
     from captionbias.attackers.neural import finetuned
     from captionbias.attackers.neural.frozen import FrozenEncoder
 
     bert = encoder in BERTS
     files = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
-    name = f"{encoder},{files.name}" if bert else files.name
+    name = f"{encoder},{files.signature}" if bert else files.signature
     tuned = encoder == "bert-finetuned"
     recipe: Frozen | FineTuned
     fit: Callable[[Trial], Fitted]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +11,10 @@ import numpy as np
 
 from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, load_vectors
-from captionbias.bench.protocol import Alignment, digest, vectors_name
+from captionbias.bench.protocol import Alignment, vectors_name
 from captionbias.captions import Words
+from captionbias.captions.check import digest_of_rows
+from captionbias.captions.values import is_column
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, named_by_words
@@ -28,7 +30,8 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
             words = read_json(Path(vocabulary))
         except (OSError, ValueError) as error:
             raise InputError("vocabulary", f"{str(vocabulary)!r} cannot be read: {error}") from error
-    if not words or isinstance(words, Mapping) or not all(isinstance(word, str) for word in words):
+    words = list(words) if isinstance(words, Set) or is_column(words) else ()
+    if not words or not all(isinstance(word, str) for word in words):
         raise InputError("vocabulary", "must be a list of words, or a JSON file of such a list")
     return frozenset(words)
 
@@ -59,9 +62,9 @@ def alignment_name(settings: Alignment, sides: Sides) -> str:
     if settings.names_kept:
         parts.append("names-kept")
     if by_vectors(settings, sides):
-        parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
+        parts += [vectors_name(settings.vectors), f"{settings.delta}"]
     if settings.vocabulary:
-        parts.append(f"to-{digest(sorted(settings.vocabulary))}")
+        parts.append(f"to-{digest_of_rows(sorted(settings.vocabulary))}")
     return ",".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.registry import BERTS, ENCODERS
-from captionbias.text.lexicon import attribute_lexicons, task_lexicons
+from captionbias.bench.protocol import replicate_count, seed_list, text, whole_number
+from captionbias.text.lexicon import attribute_lexicons, check_lexicon, task_lexicons
+from captionbias.text.tokens import tokenizer_name
 
 INPUT, ATTACKERS, JUDGES = "Input files", "Attackers", "Judges"  # panels of help
 OF_PRESET = "the preset's"
@@ -127,6 +129,11 @@ ARGUMENTS: dict[str, Entry] = {
         'tasks, such as `{"female": ["nurse"], "male": ["plumber"]}`',
         Option(str),
         none="`shipped` where there is a table",
+    ),
+    "label_error": Entry(
+        "also measure with this share of the labels of each value, drawn at random, wrong: `..._label_error_low` and "
+        "`..._label_error_high`, from where to where each main score moves",
+        Option(float, metavar="<0.03>"),
     ),
     # Protocol
     "preset": Entry(
@@ -255,6 +262,19 @@ ARGUMENTS: dict[str, Entry] = {
         "what each label is called in the answer, if not by its name, as in `female=woman` (in Python a mapping)",
         Option(list[str], flag="answer", metavar="<label=word>", panel=JUDGES),
     ),
+}
+
+WHOLE = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0, "most_frequent": 1}
+# From an argument's name and its value to what a metric gets, or an `InputError`.
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    **{name: partial(whole_number, least=least) for name, least in WHOLE.items()},
+    **dict.fromkeys(("attribute_lexicon", "task_lexicon"), check_lexicon),
+    **dict.fromkeys(("preset", "encoder", "model", "precision", "quality", "alignment", "pairing"), text),
+    **dict.fromkeys(("image_encoder", "form", "fill", "prompt"), text),
+    "tokenizer": lambda _, value: tokenizer_name(value),
+    "bootstrap": replicate_count,
+    "seeds": seed_list,
+    "vectors": lambda name, value: value if hasattr(value, "index_to_key") else text(name, value),
 }
 
 

@@ -288,7 +288,7 @@ class Bench:
         split = f"{'balanced,' * balanced}{settings.split}"
         seeds = {"seeds": ",".join(map(str, self.seeds))} if settings.seeds else {"seed": self.seeds[0]}
         trials = {"trials": settings.trials, "split": split, **self.captions.rows(), **seeds}
-        return trials | {"tok": settings.tokenizer} | named
+        return trials | {"tok": self.captions.signed_tokenizer(settings.tokenizer, *self.lexicons.values())} | named
 
     def counts(self) -> dict[str, Any]:
         """How many images there are, and of each value, for details."""

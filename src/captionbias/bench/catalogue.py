@@ -3,7 +3,7 @@ score asks here."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -31,9 +31,11 @@ CAPTIONS = Scale(-200.0, 200.0, "captions of 100", 100.0)
 TIES = Scale(-INFINITY, INFINITY, "captions of 100", 100.0)  # of any number of words
 MENTIONS = Scale(-INFINITY, INFINITY, "mentions in 100 captions", 100.0)
 RATIO = Scale(0.0, INFINITY, "ratio")
+TOLERATED = Scale(0.0, INFINITY, "times what is tolerated")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 YARDSTICK = "sway_scenes"  # how many scenes are in people's place; without it people are, and 0 is neither
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
+SWAY_SEES_MORE = "`sway_worst` sees more: what attackers guess is not in how many captions."
 SIDES = {"m": "captioner", "h": "human captions"}
 
 
@@ -65,6 +67,7 @@ class Score:
     control: bool = False  # it needs the metric's `controls`
     against_a_person: bool = False  # captions are also scored against one more person, see `person_scores`
     headline: bool = False  # compared, logged and plotted by default
+    minimised: bool = False  # lower is better: what a training goes by, in a result also where it is undefined, as nan
     published: bool = False  # another number that a paper prints: a result has it without details, as a headline
     alone: bool = False  # compared instead where there are no human captions
     # What a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`
@@ -105,6 +108,8 @@ class MetricEntry:
     of_images: bool = False
     below: str = ""
     facts_are_details: bool = False
+    trains: bool = False
+    claims: Callable[..., Sequence[dict[str, str]]] | None = None  # see `captionbias.bench.sentence.claims_of`
 
 
 REPORTED = ("sway", "dbac", "lic")  # what is measured where no metric is named
@@ -206,6 +211,13 @@ def headlines(metric: str) -> list[str]:
 def headlines_alone(metric: str) -> list[str]:
     """The same where there are no human captions to measure amplification against."""
     return [score.key for score in scores_of(metric) if score.alone]
+
+
+def worst(metric: str, label: str, digits: int, scale: Scale, meaning: str) -> Score:
+    """The score of a metric that a training minimises; see `captionbias.bench.verdicts.worst_of`."""
+    meaning += " What a training minimises: lower is better; nan where one cannot tell."
+    kind: dict[str, Any] = {"sense": "size", "minimised": True, "published": True, "in_tables": False}
+    return Score(f"{metric}_worst", label, digits, scale, meaning, **kind)
 
 
 def label(key: str) -> str:

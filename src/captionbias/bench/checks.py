@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
+from captionbias.captions import Captions
 from captionbias.captions.belonging import LABELS_AGREE, Agreement
-from captionbias.captions.labels import value_names
+from captionbias.captions.labels import NOT_TO_GUESS, is_open, value_names
 from captionbias.captions.names import SIDES
 from captionbias.errors import Argument, InputError, Message, few, phrase
 from captionbias.text import Lexicon, load_lexicon
@@ -19,6 +21,7 @@ from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
 
 FEW_IMAGES = 100
+RARE = 0.05  # of the images, that have a label which the lexicon does not know
 ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from their captions
 SELDOM, HALF = 0.01, 0.5  # of a side's captions, of its words
 NAMED, UNEVEN = 0.8, 0.75  # of the images, that people name a value of; of the cases, by chance
@@ -127,12 +130,32 @@ def other_labels(labels: Sequence[str], lexicon: Lexicon, naming_of_parts: Seque
             give = phrase("give {attribute_lexicon}", attribute_lexicon=name)
             return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
     votes = {} if lexicon.parts else naming_of_parts[0].votes
-    named = {label: _clear_majority(lexicon.labels, votes.get(label)) for label in others[:2]}
+    unsaid = [label for label in others if not is_open(label)] or others
+    named = {
+        label: "..." if is_open(label, NOT_TO_GUESS) else _clear_majority(lexicon.labels, votes.get(label))
+        for label in unsaid[:2]
+    }
     return fault(
         Message(listed, ":"),
         phrase("say which is which, as in {labels} where they are read", labels=named),
         phrase("give the words of their attribute as {attribute_lexicon}"),
     )
+
+
+def of_known_labels(captions: Captions, lexicon: Lexicon) -> Captions:
+    """The images whose labels are values of the lexicon, noted, where others say that nobody knows, or are few."""
+    counts = Counter(captions.attributes)
+    names = value_names(counts, lexicon)
+    others = counts.keys() - names
+    rare = sum(counts[label] for label in others if not is_open(label)) <= RARE * len(captions)
+    if not others or len({*names.values()}) < 2 or not rare:
+        return captions
+    rows = [row for row, label in enumerate(captions.attributes) if label in names]
+    kinds = few(f"{label!r} {counts[label]:,}" for label in sorted(others))
+    notes, lost = [*captions.people_notes], f"{len(captions) - len(rows):,} of {len(captions):,} images are left out"
+    note(notes, f"{lost} ({kinds}): no label of {lexicon.name!r}", about="attributes")
+    missing = {label: of for label, of in (captions.missing or {}).items() if label in names}
+    return replace(captions.select(rows), people_notes=tuple(notes), missing=missing or None)
 
 
 def _clear_majority(values: Sequence[str], votes: Integers | None) -> str:

@@ -94,7 +94,7 @@ def count(
         facts, details = made.told(totals(units))
         return Scores(scores, dict(facts), reading.notes, dict(details), doubts=reading.doubts(metric))
 
-    settings = {**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}
+    settings = {**reading.signed, **signed, "controls": controls, "seed": seed, "bootstrap": bootstrap}
     return Prepared(settings, measured, lambda: [units for _, units, _ in sides()])
 
 

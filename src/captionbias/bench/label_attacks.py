@@ -125,7 +125,7 @@ def attack_labels(
         counts, doubts = reading.occurring().image_counts(), reading.doubts(attack.metric)
         return Scores(scores, {}, reading.notes, counts, doubts=doubts)
 
-    return Prepared(settings | {"seed": seed, "bootstrap": bootstrap}, measured)
+    return Prepared(settings | {"controls": controls, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
 def as_tokens(flags: Flags) -> Tokens:

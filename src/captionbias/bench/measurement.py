@@ -5,32 +5,40 @@ from __future__ import annotations
 import functools
 import html
 import inspect
+import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 
 import numpy as np
 
 from captionbias.bench import catalogue
-from captionbias.bench.arguments import describe, section
+from captionbias.bench.arguments import CHECKS, describe, section
 from captionbias.bench.catalogue import MetricEntry, Score
-from captionbias.bench.protocol import replicate_count, signature, whole_number
-from captionbias.bench.verdicts import judge
-from captionbias.captions import Captions, check_captions
+from captionbias.bench.protocol import signature
+from captionbias.bench.sentence import sentence_of
+from captionbias.bench.verdicts import estimates_of
+from captionbias.captions import Captions, captions_of, check_captions
 from captionbias.captions.names import MEASURED, SIDES
-from captionbias.errors import InputError
+from captionbias.errors import InputError, explained_memory
+from captionbias.io.files import check_ending
+from captionbias.io.formats import write_json
 from captionbias.progress import show_steps
+from captionbias.statistics.intervals import in_digits
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
-from captionbias.text.languages import check_language, signed
+from captionbias.text.languages import check_language
 from captionbias.text.lexicon import options_in
-from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
+from captionbias.text.tokens import OTHER_TOKENIZERS
 from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 P = ParamSpec("P")
+WIDE, MOST_NOTES = 110, 5  # characters of a line, and notes, of a result that is printed
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +111,7 @@ class Measurement(Scores):
     @property
     def signature(self) -> str:
         """The settings as one text."""
-        margins = ",".join(f"{key}={margin:g}" for key, margin in self.margins.items())
+        margins = ",".join(f"{key}={margin:.12g}" for key, margin in self.margins.items())
         return signature(metric=self.metric, **self.settings | ({"margins": margins} if margins else {}))
 
     @property
@@ -115,9 +123,7 @@ class Measurement(Scores):
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """Each quantity that is defined, with its intervals, and where it has one its verdict."""
-        scales = {key: catalogue.SCORES[key].scale for key in self.samples}
-        estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in self.samples.items()}
-        return judge({key: one for key, one in estimates.items() if one}, self.margins, self.noise, self.doubts)
+        return estimates_of(self.samples, self.margins, self.noise, self.doubts)
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
         """The same with other margins, by the keys of its scores, in their units; verdicts then go by these, and those
@@ -142,7 +148,7 @@ class Measurement(Scores):
     def flat(self) -> Result:
         """The flat result as `evaluate` has it: the main scores with the ends of their intervals and verdicts as text,
         facts, and a `signature`; `details`, if they were requested, have every estimate whole, as `scores`."""
-        result: dict[str, Any] = {}
+        result: dict[str, Any] = {key: math.nan for key in self.samples if catalogue.SCORES[key].minimised}
         for key in catalogue.results_among(self.estimates):
             result |= self.estimates[key].flat(key)
         if not catalogue.METRICS[self.metric].facts_are_details:
@@ -158,6 +164,9 @@ class Measurement(Scores):
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials and
         `verdict`, empty where it has none."""
         return _frame(self.estimates)
+
+    def __repr__(self) -> str:
+        return _text(self.flat(), self.notes)
 
     def _repr_html_(self) -> str:
         return _html(self.estimates, self.notes, self.signature)
@@ -184,11 +193,17 @@ class Result(dict[str, Any]):
         if "scores" in details:
             scores = details["scores"].items()
             return {key: Estimate(**known) for key, known in scores if key in catalogue.SCORES}  # others are gone
-        ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in self if key in catalogue.SCORES}
+        known = [key for key, one in self.items() if key in catalogue.SCORES and one is not None and one == one]
+        ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in known}
         return {
             key: Estimate(self[key], *of, verdict=self.get(f"{key}_verdict"), unit=catalogue.SCORES[key].scale.unit)
             for key, of in ends.items()
         }
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON, whole or not at all, for `captionbias card`; what is nan becomes null."""
+        check_ending(Path(path), ".json")
+        write_json(self, Path(path))
 
     def with_verdicts(self, words: Mapping[str, str]) -> Result:
         """The same with these verdicts, by the scores' keys, such as those corrected for their number."""
@@ -200,9 +215,20 @@ class Result(dict[str, Any]):
             result["details"] = {**self["details"], "scores": {key: one.as_dict() for key, one in changed.items()}}
         return result
 
+    @property
+    def sentence(self) -> str:
+        """What the captioner does more than people, as a report's headline says it."""
+        return sentence_of(self, self.estimates)
+
     def to_frame(self) -> DataFrame:
         """As `Measurement.to_frame`."""
         return _frame(self.estimates)
+
+    def __str__(self) -> str:
+        return _text(self, (self.get("details") or {}).get("warnings", []))
+
+    def __repr__(self) -> str:
+        return repr({name: "..." if name == "details" else value for name, value in self.items()})
 
     def _repr_html_(self) -> str:
         return _html(self.estimates, (self.get("details") or {}).get("warnings", []), self.get("signature", ""))
@@ -219,14 +245,23 @@ def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     return frame
 
 
+def _text(result: Result, notes: Sequence[str]) -> str:
+    """A screen of a result: its sentence, its main scores, the first notes and the signature."""
+    estimates = result.estimates
+    if not estimates:
+        return repr(result)
+    main = {score.key: estimates[score.key] for score in catalogue.main_scores(estimates)}
+    table = _frame(main).drop(columns="std").to_string(index=False, na_rep="", float_format="{:.2f}".format)
+    shown = [f"note: {textwrap.shorten(text, WIDE)}" for text in notes[:MOST_NOTES]]
+    more = [f"and {len(notes) - MOST_NOTES} more notes"] if len(notes) > MOST_NOTES else []
+    lines = (*textwrap.wrap(result.sentence, WIDE), "", table, "", *shown, *more, result.get("signature", ""))
+    return "\n".join(lines)
+
+
 def _html(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) -> str:
     table = _frame(estimates).to_html(float_format="{:.3f}".format, na_rep="", border=0)
     listed = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
     return f"{table}<ul>{listed}</ul><code>{html.escape(signed)}</code>"
-
-
-# Of arguments that are whole numbers.
-LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0, "most_frequent": 1}
 
 
 def _keyword(name: str) -> inspect.Parameter:
@@ -265,7 +300,7 @@ class Metric(Generic[P]):
     def signature(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The signature of the result, before anything is computed."""
         prepared, *_ = self._prepared(*args, **kwargs)
-        return signature(metric=self.name, **_signed(prepared.settings))
+        return signature(metric=self.name, **prepared.settings)
 
     def _prepared(self, *args: Any, **kwargs: Any) -> tuple[Prepared, Captions | Counts | None, dict[str, Any]]:
         """What is prepared of the captions, these, and the options."""
@@ -277,15 +312,15 @@ class Metric(Generic[P]):
         return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
-        prepared, captions, options = self._prepared(*args, **kwargs)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
-        with show_steps(options.get("progress", usual)):
-            scores = prepared.measure()
+        with explained_memory():
+            prepared, captions, options = self._prepared(*args, **kwargs)
+            with show_steps(options.get("progress", usual)):
+                scores = prepared.measure()
         asked = prepared.settings.get("bootstrap", options.get("bootstrap", 1))  # 0 where a metric told why
         if asked and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
             note(scores.notes, text)
-        settings = _signed(prepared.settings)
         details = scores.details if options.get("details") else None
         notes = [*(captions.notes if captions else ()), *scores.notes]
         samples = {
@@ -293,13 +328,15 @@ class Metric(Generic[P]):
             for key, sample in scores.samples.items()
             if key in catalogue.SCORES
         }
-        made = {"samples": samples, "settings": settings, "notes": notes, "details": details}
+        made = {"samples": samples, "settings": prepared.settings, "notes": notes, "details": details}
+        if self.entry.trains:
+            made |= in_digits({"facts": scores.facts, "noise": scores.noise, "details": details})
         return Measurement(metric=self.name, **vars(scores) | made)
 
     def units(self, captions: Captions, **options: Any) -> Counts:
         """What it counts of some of the images, in units that add."""
         prepared, *_ = self._prepared(captions, **options)
-        data = ("rows", "weights", "samples", "seed", "bootstrap")
+        data = ("rows", "predictions", "weights", "samples", "missing", "worst", "seed", "bootstrap")
         signed = {name: value for name, value in prepared.settings.items() if name not in data}
         chosen = {name: value for name, value in options.items() if value != self._parameters[name].default}
         return Counts(chosen, signed, cast("Callable[[], Any]", prepared.units)())
@@ -340,14 +377,11 @@ class Metric(Generic[P]):
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS
             if captions is None:
                 captions = check_captions(**columns, language=language, unsplit=unsplit, trust_rows=trust_rows)
-            elif not isinstance(captions, Captions):
-                raise InputError(
-                    "captions",
-                    f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
-                    "predictions=, references= and attributes=",
-                )
             elif twice := [name for name, column in columns.items() if column is not None]:
                 raise InputError(twice[0], ": captions were given already; give one or the other")
+            elif not isinstance(captions, Captions):
+                lexicon = options.get("attribute_lexicon") or "gender"
+                captions = captions_of(captions, lexicon, language=language, trust_rows=trust_rows)
         spoken = getattr(captions, "language", None)
         if language is not None and check_language(language) != spoken:
             raise InputError(
@@ -361,17 +395,16 @@ class Metric(Generic[P]):
         return captions, options
 
     def _checked(self, name: str, value: Any) -> Any:
-        """What every metric asks of an argument: yes or no, a whole number, replicates."""
+        """What every metric asks of an argument: yes or no, else its check."""
         if name not in self.options():
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
         usual = self._parameters[name].default
-        if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
-            raise InputError(name, f"must be True or False, not {value!r}")
-        if name == "tokenizer":
-            return tokenizer_name(value)
-        if name in LEAST and not (value is None and usual is None):
-            return whole_number(name, value, LEAST[name])
-        return replicate_count(value) if name == "bootstrap" else value
+        if value is None and usual is None:
+            return None
+        flag = name == "controls" or (isinstance(usual, bool) and name != "cache")
+        if flag and not isinstance(value, (bool, np.bool_)):
+            raise InputError(name, f"must be True or False, not {value!r:.60}")
+        return CHECKS[name](name, value) if name in CHECKS else value
 
     def inputs(self, *names: str) -> str:
         """What these arguments are and what the metric returns, as sections of a docstring."""
@@ -394,12 +427,6 @@ class Metric(Generic[P]):
         return self.name  # pickled by its name, as functions are
 
 
-def _signed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with the tokenizer as signatures call it."""
-    tok = settings.get("tok")
-    return {**settings, **({"tok": signed(tok)} if tok else {})}
-
-
 DEFINED: dict[str, Metric[Any]] = {}  # the metrics, by their names
 
 
@@ -411,7 +438,9 @@ def metric(
     `entry`: the rest of its `MetricEntry`."""
 
     def defined(function: Callable[P, Prepared]) -> Metric[P]:
-        made = Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry), about or {})
+        trains = "cache" in inspect.signature(function).parameters  # attackers, whose answers are kept
+        known = MetricEntry(function.__name__, title, question, tuple(scores), trains=trains, **entry)
+        made = Metric(function, known, about or {})
         DEFINED[made.name] = made
         catalogue.register(made.entry)
         return made

@@ -95,7 +95,7 @@ class Pairs:
         values_kept, tasks_kept = (
             np.flatnonzero(shown | (not reading.from_captions)) for shown in (reading.shown[0] > 0, shows_task)
         )
-        if not len(tasks_kept):
+        if not len(tasks_kept) and not reading.part:
             raise no_tasks()
         rows = truth.values.shape[1] + 1
         training = {KNOWN: count(reading.training)} if reading.training else {}

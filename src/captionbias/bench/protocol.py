@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -11,10 +10,13 @@ from typing import Any, TypeVar
 
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
+from captionbias.captions.check import digest_of_rows
+from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError, phrase, unknown
 from captionbias.text import Lexicon, LexiconSource
 
 LEAST_REPLICATES = 20  # of the bootstrap
+MOST = 2**32 - 1  # the largest seed of most libraries, and more of anything than a computer can do
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,38 +69,44 @@ def preset_settings(presets: Mapping[str, S], preset: str, **chosen: Any) -> tup
         raise unknown("preset", preset, (*presets, "papers"))
     usual = presets[name]
     settings = replace(usual, **{setting: value for setting, value in chosen.items() if value is not None})
-    for setting, value in vars(usual).items():
-        if isinstance(value, bool) and not isinstance(choice := getattr(settings, setting), bool):
-            raise InputError(setting, f"must be True or False, not {choice!r}")
     if isinstance(settings, Alignment) and settings.alignment not in ("constant", "contextual"):
         raise unknown("alignment", settings.alignment, ("constant", "contextual"))
     if settings.seeds != ():
         if chosen.get("trials") is not None:
             raise InputError("seeds", ": each is a trial", phrase("leave out {trials}"))
-        settings = replace(settings, seeds=_seeds(settings.seeds), trials=len(settings.seeds))
+        settings = replace(settings, trials=len(settings.seeds))
     return name, replace(settings, trials=whole_number("trials", settings.trials, least=1))
 
 
-def _seeds(seeds: Any) -> tuple[int, ...]:
-    listed = isinstance(seeds, Sequence) and not isinstance(seeds, str)
-    numbers = tuple(whole_number("seeds", seed, least=0) for seed in seeds) if listed else ()
+def seed_list(name: str, value: Any) -> tuple[int, ...]:
+    """The argument `seeds`: one or more different whole numbers."""
+    numbers = tuple(whole_number(name, seed, least=0) for seed in as_list(name, value)) if is_column(value) else ()
     if not numbers or len(set(numbers)) < len(numbers):
-        raise InputError("seeds", f"must be a list of different whole numbers, not {seeds!r}")
+        raise InputError(name, f"must be a list of different whole numbers, not {value!r:.60}")
     return numbers
+
+
+def text(name: str, value: Any) -> str:
+    """The argument `name`, a name or a path, as text."""
+    if not isinstance(value, (str, Path)):
+        raise InputError(name, f"must be text, not of type {type(value).__name__}")
+    return str(value)
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
     """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are not."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InputError(name, f"must be a whole number of {least} or more, not {value!r}")
-    return int(value)
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else -1
+    if not least <= number <= MOST:
+        limits = f"of {least} or more" if number < least else f"below {MOST + 1:,}"
+        raise InputError(name, f"must be a whole number {limits}, not {value!r:.60}")
+    return number
 
 
-def replicate_count(bootstrap: Any) -> int:
+def replicate_count(name: str, value: Any) -> int:
     """The argument `bootstrap`: 0, or enough replicates for an interval."""
-    count = whole_number("bootstrap", bootstrap, least=0)
+    count = whole_number(name, value, least=0)
     if 0 < count < LEAST_REPLICATES:
-        raise InputError("bootstrap", f"must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
+        raise InputError(name, f"must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
     return count
 
 
@@ -109,24 +117,18 @@ def signature(**parts: Any) -> str:
 
 def lexicon_name(lexicon: Lexicon, source: object) -> str:
     """A built-in lexicon's name; for a user's own, its name and a digest of its words, whose labels' order counts; of a
-    crossing, each part's."""
-    if lexicon.parts:
-        sources = source if isinstance(source, (list, tuple)) else lexicon.parts
-        return "+".join(lexicon_name(part, each) for part, each in zip(lexicon.parts, sources, strict=True))
-    if isinstance(source, str) and source == lexicon.name:
-        return source
-    content = lexicon.mask, lexicon.groups, sorted(lexicon.masked_only), sorted(lexicon.roles.items())
-    return f"{lexicon.name}-{digest(content)}"
+    list that is crossed, each part's."""
+    if isinstance(source, (list, tuple)):
+        return "+".join(lexicon_name(part, each) for part, each in zip(lexicon.parts, source, strict=True))
+    if source == lexicon.base:  # no file is read in its place
+        return lexicon.base
+    content = lexicon.mask, lexicon.groups, sorted(lexicon.masked_only), sorted(lexicon.roles.items()), lexicon.parts
+    return f"{lexicon.name}-{digest_of_rows(content)}"
 
 
 def vectors_name(vectors: Any) -> str:
-    """What word vectors say they are, as `called`, else the name of their file or kind with a digest of them."""
-    if vectors == CAPTIONS or hasattr(vectors, "called"):
-        return str(getattr(vectors, "called", vectors))
+    """`captions`, which signed captions make; else the name of their file or kind with a digest of them."""
+    if isinstance(vectors, str) and vectors == CAPTIONS:
+        return vectors
     name = Path(vectors).name if isinstance(vectors, (str, Path)) else type(vectors).__name__
     return f"{name}-{identity(vectors)}"
-
-
-def digest(content: object) -> str:
-    """The first eight digits of a SHA-256 of plain content."""
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:8]

@@ -25,6 +25,7 @@ from captionbias.bench.checks import (
     labels_from_captions,
     no_tasks,
     no_word_occurs,
+    of_known_labels,
     other_labels,
     value_never_named,
 )
@@ -117,6 +118,7 @@ class Reading:
     captions: Captions | None = None
     several: Flags | None = None  # which captions of both sides tell of several persons
     from_captions: bool = False  # values and tasks are a lexicon's, so that some may occur nowhere
+    part: bool = False  # see `Captions.part`
     counted: Sequence[Mapping[Any, Any]] = ()
 
     def __len__(self) -> int:
@@ -314,6 +316,11 @@ def read(
     if rules.captioner and captions.predictions is None:
         raise missing("predictions", "is missing: without a captioner's captions there is nothing to compare")
     notes: list[str] = []
+    if captions.part:
+        rules = rules._replace(names_compared=False)
+    elif rules.unmasked is not True:
+        before, captions = len(captions.people_notes), of_known_labels(captions, values)
+        notes += captions.people_notes[before:]
     captions = captions if captions.part else _admit(captions, values, tokenizer, rules, notes)
     if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
         raise missing(
@@ -358,7 +365,8 @@ def read(
         pictures = int(captions.copies.max()) + 1
         text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
         note(notes, text, about="references")
-    signed: dict[str, Any] = {"tok": tokenizer, "attribute": lexicon_name(values, attribute)}
+    tok = captions.signed_tokenizer(tokenizer, *filter(None, (values, tasks)))
+    signed: dict[str, Any] = {"tok": tok, "attribute": lexicon_name(values, attribute)}
     if tasks:
         signed |= {"task": lexicon_name(tasks, task), "tasks": "given" if captions.tasks else "named"}
     return Reading(
@@ -376,6 +384,7 @@ def read(
         captions=captions,
         several=several,
         from_captions=True,
+        part=captions.part,
     )
 
 
@@ -589,10 +598,8 @@ def _from_labels(
     images = len(truth[TASKS])
     lists = {} if weights is None else as_lists({"weights": weights, ATTRIBUTES: range(images)})
     counted = np.array(checked_weights(lists["weights"], None)) if lists else np.ones(images)
-    # Whatever the labels are called, and in whatever order these are.
-    labels = [np.concatenate([of[side].flags for of in (truth, known) if of]) for side in truth]
-    digest = digest_of_rows(*(sorted(column.tobytes() for column in flags.T) for flags in labels))
-    signed = {"labels": "given"} | ({"training": "given"} if training else {}) | {"rows": digest}
+    signed = {"labels": "given", "rows": _digest(truth), "predictions": _digest(predicted)}
+    signed |= {"training": _digest(known)} if training else {}
     return Reading(
         truth[ATTRIBUTES].names,
         truth[TASKS].names,
@@ -604,6 +611,11 @@ def _from_labels(
         given=True,
         signed=signed | ({} if weights is None else {"weights": digest_of_rows(counted.tolist())}),
     )
+
+
+def _digest(labels: Mapping[str, Labels]) -> str:
+    """A digest of which images have which label, whatever these are called."""
+    return digest_of_rows(*((side, of.flags.shape, np.packbits(of.flags).tobytes()) for side, of in labels.items()))
 
 
 def _side(labels: Mapping[str, Labels], weight: Floats) -> Side:

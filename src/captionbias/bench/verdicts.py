@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from captionbias.bench import catalogue
 from captionbias.bench.catalogue import Score
+from captionbias.statistics.intervals import in_digits
 from captionbias.statistics.samples import Estimate, ExtremeOf, Sample
 from captionbias.statistics.significance import p_value
+from captionbias.warnings import note
 
 NOTHING = "-"
 MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like people", "cannot tell"
@@ -20,6 +24,39 @@ DIFFERS, SAME = "differs", "the same"
 NO_YARDSTICK = "differs; no yardstick: people may differ as much"
 SAME_NO_YARDSTICK = "the same; no yardstick"
 BEYOND = (MORE, DIFFERS, NO_YARDSTICK)  # what is found
+
+
+def estimates_of(samples: Mapping[str, Sample], *about: Mapping[str, Any] | None) -> dict[str, Estimate]:
+    """The estimates of a result's samples, of those that are defined; `about`: what `judge` takes besides."""
+    scales = {key: catalogue.SCORES[key].scale for key in samples if key in catalogue.SCORES}
+    estimates = {key: samples[key].estimate(*scale[:2], scale.whole) for key, scale in scales.items()}
+    return judge({key: stable(key, one) for key, one in estimates.items() if one}, *about)
+
+
+def stable(key: str, estimate: Estimate) -> Estimate:
+    """The estimate; of trained attackers in the digits that are the same on every processor."""
+    score = catalogue.SCORES[key]
+    trained = catalogue.METRICS[score.metric].trains
+    return Estimate._make(in_digits(estimate, score.scale.whole or 1.0)) if trained else estimate
+
+
+def worst_of(
+    key: str, estimates: Mapping[str, Estimate], tolerated: Mapping[str, float], notes: list[str]
+) -> dict[str, Sample]:
+    """The score of this key, which a training minimises: the largest size of these scores, each over what is tolerated
+    of it. Undefined, with a note, where one of them is, or one cannot tell by it: any bias may hide there.
+
+    >>> worst_of("sway_worst", {"sway_wrong_gap": Estimate(-10.0)}, {"sway_wrong_gap": 5.0}, [])["sway_worst"].values
+    array([2.])
+    """
+    known = {one: estimates.get(one, Estimate(math.nan, doubt="it has no value")) for one in tolerated}
+    worst = max(abs(known[one].value) / most for one, most in tolerated.items())
+    if doubts := [(one, doubt) for one in known if (doubt := known[one].doubt)]:
+        one, doubt = doubts[0]
+        reason = f"too little, {catalogue.label(doubt)}" if doubt in catalogue.SCORES else doubt
+        note(notes, f"{key} is nan, as one cannot tell by {one}: {reason}")
+        worst = math.nan
+    return {key: Sample(np.array([worst]), np.zeros(0))}
 
 
 def judge(

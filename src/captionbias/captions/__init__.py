@@ -16,5 +16,6 @@ from captionbias.captions.entries import MAX_CHARACTERS as MAX_CHARACTERS
 from captionbias.captions.labels import Labels as Labels
 from captionbias.captions.labels import check_labels as check_labels
 from captionbias.captions.labels import join_labels as join_labels
+from captionbias.captions.reader import captions_of as captions_of
 from captionbias.captions.reader import read_captioners as read_captioners
 from captionbias.captions.reader import read_captions as read_captions

@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import sparse
+from captionbias.captions.tables import PERSON
 from captionbias.captions.words import Words
 from captionbias.errors import InputError, phrase
-from captionbias.text import Lexicon, Mentions, load_lexicon
+from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, load_lexicon
+from captionbias.text.languages import ENGLISH, function_words
+from captionbias.text.main_person import person_nouns
 
 # Beyond chance, as Cohen's kappa: of nine captioners of COCO 0.37 to 0.66, of masked pictures beside a single human
 # caption 0.07, one row off 0.00; of labels above 0.9.
@@ -21,6 +24,12 @@ COMMON = 0.5  # of the images
 COPIED = 0.95  # of the images
 LEAST_COPIES, LEAST_IMAGES = 20, 100  # images, of which fewer tell nothing
 SURE, BY_CHANCE = 0.99, 4.0  # of the upper end; standard deviations, as words of an image are not independent
+
+
+# Of a stray text: images, of all, and times what people say most often; beyond chance, of which the texts of nine
+# captioners have more. Of all captions, of a captioner that says little else than such texts: half trained, say.
+OFTEN, MANY, FAR_MORE, STRAY, FEW_TEXTS = 10, 0.02, 2, 0.15, 0.75
+TELLING, ENOUGH = {"coco_objects": 4, "gender": 3}, 5  # how many words what is named is worth, of how many
 
 
 class Agreement(NamedTuple):
@@ -103,6 +112,43 @@ def _copied(words: Words, images: int) -> bool:
     model, human = np.split(prints ^ (image << np.uint64(40)) ^ image, [words.model_rows])
     same = Index(model).isin(human)
     return len(np.unique(words.model_image[same])) > COPIED * images
+
+
+def strays(words: Words, labels: Sequence[str], language: str | None) -> list[int]:
+    """One of the model's captions, `0 ... model_rows - 1`, for each text that far more images have than people say any
+    text of, and that fits these no better than others: the fault of a cache, say. What tells nothing of an image, what
+    follows the labels and what is of few that are ever said are the captioner's own."""
+    _, first, text, times = np.unique(words.model.fingerprints(), True, True, True)
+    often = np.flatnonzero(times >= max(OFTEN, MANY * len(labels)))
+    few_texts = times[often].sum() > FEW_TEXTS * len(text)
+    own, human, split = words.model.select(first[often]), words.human, language or "words"
+    vague = function_words(language or ENGLISH) | person_nouns(split)
+    used = [word for word in np.unique(own.ids).tolist() if own.words[word].isalpha() and own.words[word] not in vague]
+    number = np.full(len(own.words), len(used))  # the last is no word that tells anything
+    number[used] = np.arange(len(used))
+    telling = np.flatnonzero(number[human.ids] < len(used))
+    shape = len(labels), len(used) + 1
+    said = _flags(words.human_image[human.rows[telling]], number[human.ids[telling]], shape)
+    share, of_label = said.mean(axis=0), np.unique(labels, return_inverse=True)[1]
+    stray = []
+    for place, row in enumerate([] if few_texts or not used else first[often].tolist()):
+        images = words.model_image[text == often[place]]
+        claims = np.unique(number[own.ids[own.rows == place]])
+        claims = claims[(share[claims] > 0) & (share[claims] <= COMMON)]
+        fit = Agreement(len(images) * len(claims), said[images][:, claims].sum(), len(images) * share[claims].sum())
+        expected = np.bincount(of_label) * len(images) / len(labels)
+        uneven = np.abs(np.bincount(of_label[images], minlength=len(expected)) - expected) / expected**0.5
+        tells = len(claims) + sum(weight * _names(own, place, name, language) for name, weight in TELLING.items())
+        if len(claims) and tells >= ENOUGH and uneven.max() < BY_CHANCE and fit.is_chance(STRAY):
+            stray.append(row)
+    most_said = np.unique(human.fingerprints(), return_counts=True)[1].max() if stray else 0
+    return [row for row in stray if times[text[row]] > FAR_MORE * most_said]
+
+
+def _names(own: Tokens, place: int, lexicon: str, language: str | None) -> bool:
+    words = load_lexicon(f"{lexicon}-{language}" if language else lexicon)
+    labels = find_mentions(own.between(place, place + 1), words, language or "words").labels
+    return any(words.labels[label] != PERSON for label in labels)
 
 
 def _by_words(words: Words, images: int) -> Agreement:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
+from captionbias.captions.check import Captions, People, check_people
 from captionbias.captions.names import PEOPLE
 from captionbias.captions.values import ROW
 from captionbias.errors import InputError, within
+from captionbias.warnings import warn
 
 
 def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str, Captions]:
@@ -34,7 +34,7 @@ def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str,
             images = images or check_people(predictions=captions, **people)
             checked[name] = images.with_predictions(captions, unsplit)
     for message in dict.fromkeys(message for captions in checked.values() for message in captions.notes):
-        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+        warn(message)
     if len({*map(len, checked.values())}) == 1:
         return checked
     return on_the_same_images({name: _with_ids(captions) for name, captions in checked.items()})
@@ -59,11 +59,9 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
         )
     for name in read:
         if left_out := len(rows[name]) - len(shared):
-            warnings.warn(
+            warn(
                 f"{left_out:,} of {len(rows[name]):,} images of {name} are left out: not every captioner has a caption "
                 "of them",
-                CaptionBiasWarning,
-                stacklevel=2,
             )
     parts = {name: captions.select([rows[name][image] for image in shared]) for name, captions in read.items()}
     for name, argument in product(others, PEOPLE):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,8 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
-from captionbias.captions.belonging import mismatches
+from captionbias.arrays import Array, Flags, Integers
+from captionbias.captions.answers import MOST_QUOTED
+from captionbias.captions.belonging import mismatches, strays
 from captionbias.captions.entries import (
     Ids,
     as_lists,
@@ -22,7 +22,6 @@ from captionbias.captions.entries import (
     check_lengths,
     check_split,
     check_strings,
-    check_values,
     checked_attributes,
     checked_ids,
     checked_lists,
@@ -35,7 +34,7 @@ from captionbias.captions.entries import (
 )
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
-from captionbias.captions.texts import canonical_order, non_captions
+from captionbias.captions.texts import canonical_order
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, phrase
@@ -50,13 +49,13 @@ from captionbias.text import (
     merge,
     tokenize,
 )
-from captionbias.text.languages import COVERED, check_language, load_language
+from captionbias.text.languages import COVERED, check_language, load_language, signed
 from captionbias.text.main_person import main_values
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
+from captionbias.warnings import warn
 
-FEW_COPIES = 0.05  # of the images
-LEAST_SAID, MOST_QUOTED = 0.1, 60  # of the images; characters
+FEW_COPIES, MOST_STRAY = 0.05, 0.2  # of the images, of the captions
 SIGN_OF_A_COPY = 30  # words in common
 
 T = TypeVar("T")
@@ -301,19 +300,27 @@ class Captions:
         return named, several
 
     def rows(self) -> dict[str, str]:
-        """Entries of a signature: `rows`, a digest of the images in their order; `weights` and `scene`, digests of
-        theirs; `samples`, how several captions of an image count.
+        """Entries of a signature: `rows`, a digest of the images in their order, which captioners share: of labels,
+        human captions, tasks and by what they are drawn; `predictions`, of the captioner's captions; `weights` and
+        `scene`, of theirs; `samples`, how several captions of an image count.
 
-        Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
-        labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
+        Attackers' splits draw rows by their place, so the same images in another order may score otherwise.
         """
-        optional = {"weights": self.weights, "scene": self.scene}
-        also = {name: digest_of_rows(column) for name, column in optional.items() if column}
-        also |= {"samples": "mean"} if self.samples else {}
-        shared = digest_of_rows(self.attributes, self.references, self.tasks)
-        texts = self.samples or self.predictions
-        own = f",{digest_of_rows(texts)}" if self.references is None and texts else ""
-        return {"rows": f"{shared}{own}"} | also
+        rows = digest_of_rows(self.attributes, self.references, self.tasks, self.keys.tobytes())
+        columns = {"predictions": self.samples or self.predictions, "weights": self.weights, "scene": self.scene}
+        digests = {name: digest_of_rows(column) for name, column in columns.items() if column}
+        also = {"samples": self.samples and "mean", "language": self.language}
+        return {"rows": rows, **digests, **{name: text for name, text in also.items() if text}}
+
+    def signed_tokenizer(self, tokenizer: str, *lexicons: Lexicon) -> str:
+        """The tokenizer's name in a signature; of a function also a digest of the words that it gave, of captions and
+        of the lexicons."""
+        if "@" not in tokenizer:
+            return signed(tokenizer)
+        tokens = self.words(tokenizer).tokens
+        mentions: list[Array] = [column for lexicon in lexicons for column in self.mentions(lexicon, tokenizer)]
+        arrays: list[Array] = [tokens.ids, tokens.offsets, *mentions]
+        return f"{signed(tokenizer)}-{digest_of_rows(tokens.words, *(array.tobytes() for array in arrays))}"
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
         fields = (*COLUMNS, "samples", "missing", "language", "trust_rows", "part", "people_notes", "model_notes")
@@ -376,10 +383,11 @@ def check_captions(
             or where there are none the captioner's. Human captions that are all there twice then count twice.
 
     Returns:
-        The same captions as tuples of strings, without thoughts (`<think>...</think>`) and special tokens. An image
-        that lacks a caption on a side that is given is left out; so is one whose caption many share and that names
-        nothing, such as "I'm sorry, I can't". The human captions of an image have an order of their own, and where
-        people have each of theirs twice it is there once. COCO's objects have COCO's names.
+        The same captions as tuples of strings, without thoughts (`<think>...</think>`), special tokens, and the prompt
+        or offer that nearly all begin or end with; a list of words is one. An image that lacks a caption on a side that
+        is given is left out; so is one whose caption is a refusal, or that of many images which it does not fit. The
+        human captions of an image have an order of their own, and where people have each of theirs twice it is there
+        once. COCO's objects have COCO's names.
 
     Warns:
         CaptionBiasWarning: of what is left out or taken off, which is also in `notes`.
@@ -416,7 +424,7 @@ def check_captions(
     )
     captions = people.with_predictions(predictions, unsplit)
     for message in captions.notes:
-        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+        warn(message)
     return captions
 
 
@@ -428,19 +436,23 @@ class People(NamedTuple):
     row_count: int
     ids: Ids  # of all of them
 
-    def with_predictions(self, predictions: Collection[Any] | None, unsplit: bool = False) -> Captions:
+    def with_predictions(
+        self, predictions: Collection[Any] | None, unsplit: bool = False, known: Sequence[str] = ()
+    ) -> Captions:
         """The images of which a captioner says something, with that, or all where none is asked; InputError where
-        captions are not in their language, or do not belong together."""
-        captions, notes = self.images.of_same_people(replace(self.images)), list[str]()
+        captions are not in their language, or do not belong together. `known`: notes that are theirs already."""
+        captions, notes = self.images.of_same_people(replace(self.images)), list(known)
         if predictions is not None:
             column = as_list("predictions", predictions)
             check_lengths({"predictions": column, "attributes": range(self.row_count)})
             lists = captions_by_image("predictions", column, self.ids, notes)
-            captions = _with_captions(captions, [lists[row] for row in self.rows], unsplit, notes)
+            captions = _with_captions(captions, [lists[row] for row in self.rows], notes)
         if captions.part:
             return captions
         if captions.language or not unsplit:
             _check_language(captions)
+        if predictions is not None and captions.references is not None and not captions.trust_rows:
+            captions = _without_strays(captions, notes)
         for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
             if not captions.trust_rows:
                 raise error
@@ -465,7 +477,10 @@ def check_people(
     if labels:
         lists["attributes"] = rename_labels(lists["attributes"], labels)
     ids = checked_ids(lists["image_ids"]) if "image_ids" in lists else None
-    lists_of_texts = captions_by_image("references", lists["references"], ids, notes) if "references" in lists else None
+    lists_of_texts = None
+    if "references" in lists:
+        by_image = captions_by_image("references", lists["references"], ids, notes)
+        lists_of_texts = [tuple(filter(None, texts)) for texts in by_image]
     images = Captions(
         predictions=None,
         references=None if lists_of_texts is None else in_order(lists_of_texts, trust_rows or part, notes),
@@ -478,9 +493,7 @@ def check_people(
         trust_rows=trust_rows,
         part=part,
     )
-    rows = (
-        [row for row, texts in enumerate(lists_of_texts) if texts] if lists_of_texts is not None else range(len(images))
-    )
+    rows = [row for row in range(len(images)) if lists_of_texts is None or lists_of_texts[row]]
     if len(rows) < len(images):
         images = _with_rows(images, rows, "have no human caption", "references", notes)
     return People(replace(images, people_notes=tuple(notes)), rows, len(lists["attributes"]), ids)
@@ -496,44 +509,52 @@ def _with_rows(
     lost = few((names[row] for row in sorted({*range(len(captions))}.difference(rows))), 3)
     notes.append(f"{len(captions) - len(rows):,} of {len(captions):,} images {lack} and are left out (first: {lost})")
     others = replace(captions, image_ids=tuple(names)).select(rows, **columns)
-    if not captions.part:
-        check_values(others.attributes)
+    if not captions.part and len({*others.attributes}) < min(len({*captions.attributes}), 2):
+        alone = f": {notes.pop()}, which leaves {others.attributes[0]!r} alone:"
+        raise InputError(side, alone, "fill them in", "add images of another value")
     return others
 
 
-def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], unsplit: bool, notes: list[str]) -> Captions:
+def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], notes: list[str]) -> Captions:
     """The images of which the captioner says something, with that."""
-    checked = captions.references is not None and not unsplit and not captions.trust_rows and not captions.part
-    none = non_captions(lists, captions.references or (), captions.language) if checked else set()
-    remaining = [tuple(text for text in texts if text not in none) for texts in lists] if none else lists
-    rows = [row for row, texts in enumerate(remaining) if texts]
-    labels = {captions.attributes[row] for row in rows}
-    if none and (len(rows) < LEAST_SAID * len(captions) or len(labels) < len({*captions.attributes})):
-        remaining, rows = lists, [row for row, texts in enumerate(lists) if texts]
-        notes.append(f"predictions: {_quoted(none)}, which names nothing, is nearly all that is said of some people")
-    elif none:
-        lost = sum(map(len, lists)) - sum(map(len, remaining))
-        notes.append(f"predictions: {_quoted(none)} is not a caption and names nothing: {lost:,} are left out")
-    samples = canonical_order([remaining[row] for row in rows], once=False)
-    columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
-    columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
+    said = [tuple(filter(None, texts)) for texts in lists]
     weight_of, without = (defaultdict[str, float](float) for _ in range(2))
     weights = [1.0] * len(captions) if captions.weights is None else captions.weights
-    for label, weight, texts, of_image in zip(captions.attributes, weights, remaining, lists, strict=True):
+    for label, weight, texts, of_image in zip(captions.attributes, weights, said, lists, strict=True):
         weight_of[label] += weight
         without[label] += weight * (1 - len(texts) / max(len(of_image), 1))
     if captions.part or any(without.values()):
-        columns["missing"] = {label: (weight_of[label], without[label]) for label in weight_of}
+        missing = {label: (weight_of[label], without[label]) for label in weight_of}
+        captions = captions.of_same_people(replace(captions, missing=missing))
+    return _with_samples(captions, said, "have no caption", notes)
+
+
+def _with_samples(captions: Captions, said: Sequence[tuple[str, ...]], lack: str, notes: list[str]) -> Captions:
+    """The images of which the captioner says something, with that, and a note of what the others lack."""
+    rows = [row for row, texts in enumerate(said) if texts]
+    samples = canonical_order([said[row] for row in rows], once=False)
+    columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
+    columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
     if len(rows) < len(captions):
-        lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
-        captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
-    else:
-        captions = captions.of_same_people(replace(captions, **columns))
-    return captions
+        return _with_rows(captions, rows, f"{lack}{_by_label(captions, rows)}", "predictions", notes, **columns)
+    return captions.of_same_people(replace(captions, **columns))
 
 
-def _quoted(texts: set[str]) -> str:
-    return few((repr(text[:MOST_QUOTED]) for text in sorted(texts)), 1)
+def _without_strays(captions: Captions, notes: list[str]) -> Captions:
+    """The images without a caption that the captioner gives to many, of which it is no more than of others."""
+    said = list(captions.samples or zip(captions.predictions or (), strict=True))
+    texts = list(chain.from_iterable(said))
+    if not (stray := {texts[row] for row in strays(captions.words(), captions.attributes, captions.language)}):
+        return captions
+    share = sum(map(stray.__contains__, texts)) / len(texts)
+    quoted = f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}, said of many images"
+    if share > MOST_STRAY:
+        fault = f": {share:.0%} of them are {quoted}, and fit these no better than others:"
+        trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
+        raise InputError("predictions", fault, "caption these images again", trust)
+    notes.append(f"predictions: {quoted}, fits them no better than others: {share:.0%} are left out")
+    said = [tuple(text for text in of_image if text not in stray) for of_image in said]
+    return _with_samples(captions, said, "have no other caption", notes)
 
 
 def _by_label(captions: Captions, rows: list[int]) -> str:

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 from captionbias.captions.crossing import one_column
 from captionbias.captions.names import IN_FILES, NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.tables import Column, Table, nested, no_column, numbered
-from captionbias.captions.values import as_weight, entries, holds_list, image_keys, is_missing
-from captionbias.errors import Argument, InputError, Message, phrase
+from captionbias.captions.values import ROW, as_weight, base_names, entries, holds_list, image_keys, is_missing
+from captionbias.errors import Argument, InputError, Message, few, phrase
 
-SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
+SYNONYMS = {"gender": ("bb_gender", "sex", "gender_presentation", "genderpresentation"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
 # What the columns of `IN_FILES` must hold; see `_kinds`.
 KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights", "scalars")
 SAMPLE = 2000
+LINE = (VALUE,)  # the columns of a table of captions a line
 MAX_LABELS = 50  # values of a column that may be labels
 
 
@@ -112,10 +113,31 @@ def choose_columns(
     """
     chosen = [_choose(tables, {**named, "attribute_column": name}, usual, optional) for usual, name in attributes]
     columns, ids, _ = chosen[0]
-    id_columns = _match_ids(columns, ids)
     labels = one_column([by_argument["attributes"] for by_argument, *_ in chosen])
-    guesses = dict.fromkeys(chain.from_iterable(guesses for *_, guesses in chosen))
-    return {**columns, "attributes": labels}, id_columns, list(guesses)
+    guesses = list(dict.fromkeys(chain.from_iterable(guesses for *_, guesses in chosen)))
+    columns, ids = _in_row_order({**columns, "attributes": labels}, ids, guesses)
+    return columns, _match_ids(columns, ids), guesses
+
+
+def _in_row_order(
+    columns: dict[str, Column], ids: str | None, guesses: list[str]
+) -> tuple[dict[str, Column], str | None]:
+    """The columns and the image ids, where captions a line, which name no image, have those of another table's rows."""
+    tables = _distinct(*(column.table for column in columns.values()))
+    lines = [table for table in tables if table.columns == LINE]
+    if not lines or len(tables) == 1:
+        return columns, ids
+    known = next((table for table in tables if table not in lines), tables[0])
+    rows = known.column(ids or known.columns[0])
+    images, ids = rows if ids else [f"{ROW}{row}" for row in range(len(rows))], ids or USUAL_ID
+    for table in lines:
+        if len(table.column(VALUE)) != len(rows):
+            text = "{} has {:,} lines, which name no images, and {} has {:,} rows: give a table with a column {!r}"
+            raise ValueError(text.format(table.name, len(table.column(VALUE)), known.name, len(rows), USUAL_ID))
+    guesses.append(f"images of {few(table.name for table in lines)} from the order of the rows of {known.name}")
+    with_ids = {table: table.with_column(ids, images) for table in (known, *lines)}
+    moved = {name: column._replace(table=with_ids.get(column.table, column.table)) for name, column in columns.items()}
+    return moved, ids
 
 
 def _choose(
@@ -167,10 +189,22 @@ def _choose(
             inside = (Message("; ", nested(column, role)) for column in objects)
             raise no_column(usual[role][0], pools[role], Message("name one of these with ", Argument(role), *inside))
     ids = columns.pop("id_column", None)
+    by_argument = {argument: columns[role] for role, argument in IN_FILES.items() if role in columns}
+    if "id_column" in guesses:
+        by_name = _named(pools["id_column"], NAMES["id_column"])
+        ids = next((column for column in by_name if _joins(by_argument, column.name)), guesses["id_column"])
+        guesses["id_column"] = ids
     if role := next((role for role, column in columns.items() if column == ids), ""):
         raise InputError("id_column", Message("and ", Argument(role), f" are both {ids}: name two columns"))
-    by_argument = {argument: columns[role] for role, argument in IN_FILES.items() if role in columns}
     return by_argument, ids and ids.name, [f"{IN_FILES[role]} from {column}" for role, column in guesses.items()]
+
+
+def _joins(columns: Mapping[str, Column], id_column: str) -> bool:
+    """Whether the other tables have ids of this column of the first."""
+    try:
+        return bool(_match_ids(columns, id_column))
+    except ValueError:
+        return False
 
 
 def _human_beside(table: Table, known: Mapping[str, Column]) -> dict[str, Column]:
@@ -216,11 +250,12 @@ def _with_ids(table: Table, known: Mapping[str, None], id_column: str) -> str:
             there = set(image_keys(column, table.column(column)))
         except ValueError:
             return 0, 0, 0  # a missing cell or a list is not an id
-        both = len(known.keys() & there)
+        both = len(known.keys() & there) or len(bases.intersection(base_names(there)))
         return both / (len(known) + len(there) - both), both, len(there)
 
     if id_column == USUAL_ID and id_column in table.columns:
         return id_column
+    bases = set(base_names(known))
     same = [id_column] if id_column in table.columns else []
     named = [*same, *(column.name for column in _named([table], NAMES["id_column"]))]
     for columns in (named, table.columns):
@@ -242,7 +277,7 @@ def _pools(
 ) -> dict[str, list[Table]]:
     """The tables that may have each column, in the order in which they are searched."""
     return {
-        "id_column": _distinct(predictions, references, attributes, tasks)[:1],
+        "id_column": [one for one in _distinct(predictions, references, attributes, tasks) if one.columns != LINE][:1],
         "prediction_column": _distinct(predictions),
         "reference_column": _distinct(references or predictions),
         "attribute_column": _distinct(attributes) or _distinct(references, predictions),
@@ -260,12 +295,13 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     """Columns for the arguments that are not known, each column for one argument only."""
     names = dict(NAMES)
     if attribute != "attribute":  # the column of another attribute would not do
-        names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label", VALUE)
+        names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "attributes", "label", VALUE)
     guesses, kinds = dict(known), cache(_kinds)
     for role, kind in zip(IN_FILES, KINDS, strict=True):
         together = _numbered(pools[role], guesses) if role == "reference_column" else []
         for column in (*together, *_named(pools[role], names[role])):
-            if role not in guesses and column not in guesses.values() and kind in kinds(column):
+            fits = kind in kinds(column) or (column.name == VALUE and KINDS[2] in kinds(column))
+            if role not in guesses and column not in guesses.values() and fits:
                 guesses[role] = column
     return guesses
 

@@ -10,13 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from captionbias.captions.texts import (
-    canonical_order,
-    is_repeated,
-    strip_marks,
-    task_names,
-    without_blanks,
-)
+from captionbias.captions.answers import as_sentences, without_answers
+from captionbias.captions.texts import canonical_order, is_repeated, strip_marks, task_names, without_blanks
 from captionbias.captions.values import as_list, as_scene, image_keys, is_column, is_missing
 from captionbias.errors import Argument, InputError, phrase
 from captionbias.text.tokens import is_unsplit
@@ -65,12 +60,14 @@ def checked_ids(column: list[Any]) -> tuple[str, ...]:
 
 
 def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
-    """The captions of each image, without marks of models and without what is missing or blank."""
+    """The captions of each image, "" in place of what is missing or none, without what models put around them."""
     single = argument == "predictions" and not any(map(is_column, column))
     if argument == "predictions":
         rows = [cell if is_column(cell) else [cell] for cell in column]
     else:
         rows = checked_rows(argument, [[] if is_missing(cell) else cell for cell in column], ids, "caption")
+    if not single:
+        rows = as_sentences(argument, rows, notes)
     originals = list(chain.from_iterable(rows))
     bare = strip_marks(originals)
     texts = without_blanks(bare)
@@ -80,9 +77,11 @@ def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[st
         check_strings(texts, entries_of(argument, rows, ids), "caption", OUT_OF_THE_LIST, blank=True)
     if marked := sum(map(is_not, bare, originals)):
         notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
-    left = iter(plain_strings(texts))
-    captions = [tuple(filter(None, islice(left, len(row)))) for row in rows]
-    if lost := sum(0 < len(texts) < len(row) for texts, row in zip(captions, rows, strict=True)):
+    plain = list(plain_strings(texts))
+    said = without_answers(argument, plain, notes)
+    left = iter(said)
+    captions = [tuple(islice(left, len(row))) for row in rows]
+    if said.count("") == plain.count("") and (lost := sum(not all(texts) and any(texts) for texts in captions)):
         notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
     return captions
 

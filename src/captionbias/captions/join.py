@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
 from itertools import chain
 from numbers import Number
 from typing import Any, TypeAlias
@@ -12,13 +16,28 @@ import pandas as pd
 
 from captionbias.captions.crossing import crossed, labels_to_keep
 from captionbias.captions.labels import rename_labels
-from captionbias.captions.names import PEOPLE, SIDES
+from captionbias.captions.names import PEOPLE, SIDES, plain_name
 from captionbias.captions.tables import Column, Table, nested
-from captionbias.captions.values import ROW, as_scene, as_weight, entries, holds_list, image_keys, is_missing
+from captionbias.captions.values import (
+    ROW,
+    as_scene,
+    as_weight,
+    base_names,
+    entries,
+    holds_list,
+    image_keys,
+    is_missing,
+)
 from captionbias.errors import InputError, few, phrase
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
 LEAST_SHARED = 0.05  # of the images of the smaller table
+REJECTED = "is_precanned", "is_rejected"  # flags of human captions that are none, as VizWiz has
+OF = ", person "
+_BOX = re.compile(
+    r"(b?box|bounding_box)(_?(id|[xywh]|[xy]_?(min|max|[12])))?|(person|face)_id|[xywh]|[xy]_?(min|max|[12])"
+)
+_OF_BOXES = {"isgroupof", "isoccluded", "istruncated", "isdepictionof", "isinsideof"}  # a row a box, in Open Images
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
 Series: TypeAlias = "pd.Series[Any]"
@@ -44,6 +63,10 @@ def by_image(argument: str, column: Column, id_column: str | None, index: Index,
         parts = [Column(column.table, name) for name in (column.name, *column.crossed_with)]
         return crossed({str(part): by_image(argument, part, id_column, index, notes) for part in parts})
     values = column.values()
+    for flag in filter(column.table.columns.__contains__, REJECTED if argument == "references" else ()):
+        rejected = [str(cell).lower() in ("true", "1") for cell in column.table.column(flag)]
+        values = [None if out else value for value, out in zip(values, rejected, strict=True)]
+        notes += [f"references: {sum(rejected):,} captions are left out ({flag})"] if any(rejected) else []
     if dict in set(map(type, values)):
         raise ValueError(nested(column, f"{argument.removesuffix('s')}_column"))
     cells = pd.Series(values, index(column.table, id_column, len(values)), dtype=object)
@@ -74,6 +97,7 @@ def joined(
         both = phrase("and {references} are both {}: name two columns or give two files", predictions)
         raise InputError("predictions", both)
     values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
+    _without_folders(values)
     if labels:
         names = rename_labels(values["attributes"], labels, str(attributes))
         values["attributes"] = pd.Series(names, values["attributes"].index, dtype=object)
@@ -95,6 +119,14 @@ def joined(
     # In one order, whatever that of the rows: it decides which images a seed puts to test. Numbers come in theirs.
     images = pd.Index(sorted(images, key=lambda image: (len(image), image)), dtype=object)
     return pd.DataFrame({name: of_images.reindex(images) for name, of_images in values.items()}, images)
+
+
+def _without_folders(values: dict[str, Series]) -> None:
+    """Take the folders off ids that all have one, where those of another column have none."""
+    plain = {name: pd.Index(base_names(of_images.index), dtype=object) for name, of_images in values.items()}
+    in_folders = [name for name, index in plain.items() if index.is_unique and (index != values[name].index).all()]
+    for name in in_folders if len(in_folders) < len(values) else ():
+        values[name] = values[name].set_axis(plain[name])
 
 
 def keep_labels(frame: pd.DataFrame, column: Column, keep: Sequence[str] | None, notes: list[str]) -> pd.DataFrame:
@@ -198,6 +230,44 @@ def _of_images(lists: Series) -> Series:
 
 
 def _labels(lists: Series, column: Column, notes: list[str]) -> Series:
+    """The label of each image; of an image whose persons have rows of their own, if all of them have the same."""
+    persons = _persons(column)
+    if persons is None:
+        return _majority(lists, column, notes)
+    keys = pd.Index([f"{image}{OF}{person}" for image, person in zip(lists.index, persons, strict=True)], dtype=object)
+    each = _majority(lists.set_axis(keys), column, notes).fillna("")
+    of_image = each.groupby([key.rpartition(OF)[0] for key in each.index], sort=False)
+    alike = of_image.nunique() == 1
+    _note_left_out(alike.index[~alike], len(alike), f"show persons of several labels in {column}", notes)
+    labels: Series = of_image.first()[alike]
+    return labels.where(labels != "", None)
+
+
+def _persons(column: Column) -> list[str] | None:
+    """The person of each row, by its box or number, where rows are of persons, not votes."""
+    table = column.table
+    where = [name for name in table.columns if name != column.name and _BOX.fullmatch(plain_name(name))]
+    if where:
+        return list(map(str, zip(*map(table.column, where), strict=True)))
+    of_open_images = not _OF_BOXES.isdisjoint(map(plain_name, table.columns))
+    return list(map(str, range(len(column.values())))) if of_open_images else None
+
+
+@cache
+def _as_range(label: str) -> str:
+    """A label; of a date that a spreadsheet made of a range of ages the range.
+
+    >>> _as_range("9-Mar"), _as_range("3-Sep"), _as_range("2026-03-09 00:00:00"), _as_range("3-9")
+    ('3-9', '3-9', '3-9', '3-9')
+    """
+    for form in ("2000 %Y-%m-%d 00:00:00", "%Y %d-%b", "%Y %b-%d"):
+        with suppress(ValueError):
+            date = datetime.strptime(f"2000 {label}", form)
+            return "-".join(map(str, sorted((date.day, date.month))))
+    return label
+
+
+def _majority(lists: Series, column: Column, notes: list[str]) -> Series:
     """The label of each image that most of its votes are for, in a list or in several rows; None if it has no vote.
 
     An image without such a label is left out.
@@ -205,10 +275,15 @@ def _labels(lists: Series, column: Column, notes: list[str]) -> Series:
     images = lists.index.unique()
     answers = pd.Series(list(chain.from_iterable(lists)), np.repeat(lists.index, list(map(len, lists))), dtype=object)
     for image, vote in answers.items():
-        if not isinstance(vote, (str, Number)) and not is_missing(vote):
+        if not isinstance(vote, (str, Number, datetime)) and not is_missing(vote):
             kind = type(vote).__name__
             raise InputError("attributes", f": that of image {image} is of type {kind} in {column}: give a text")
-    votes = answers.map(lambda vote: "" if is_missing(vote) else str(vote).strip())
+    written = answers.map(lambda vote: "" if is_missing(vote) else str(vote).strip())
+    votes = written.map(_as_range)
+    if dates := sorted({*written[written != votes]}):
+        notes.append(
+            f"{few(dates)} in {column}: dates that a spreadsheet made of ranges, read as {few(map(_as_range, dates))}"
+        )
     votes = votes[votes != ""]
     several = votes.index.duplicated(keep=False)
     counts = votes[several].groupby([votes.index[several], votes[several]], sort=False).size()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -17,6 +18,22 @@ from captionbias.errors import InputError, few
 from captionbias.text.lexicon import SEPARATOR, Lexicon
 
 ONLY = "an array of labels holds 0 and 1 alone, as many in each row; give that, or lists of names"
+UNKNOWN = {
+    *("unknown", "unk", "unsure", "notsure", "uncertain", "unclear", "undetermined", "unspecified", "notspecified"),
+    *("cannottell", "canttell", "dontknow", "ambiguous", "notvisible", "na", "none", "nan", "null", ""),
+}
+# Which value these are is not to be guessed: the others beside one, or a code of them.
+NOT_TO_GUESS = UNKNOWN | {
+    "nonbinary",
+    "theythem",
+    "other",
+    "others",
+    "both",
+    "mixed",
+    "true",
+    "false",
+    *map(str, range(10)),
+}
 ALIKE = "give both as arrays, or both as names"
 
 
@@ -76,8 +93,8 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
 def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
     """The value of the lexicon that each of these labels is, those that are none left out.
 
-    A label is a value by its name, by one of its words, or by a first letter that no other value has. Case plays no
-    part. A label of a crossing is as many labels.
+    A label is a value by its name, by one of its words, by what data sets call it, or by a first letter that no other
+    value has. Case plays no part. A label of a crossing is as many labels.
 
     >>> from captionbias.text import load_lexicon
     >>> value_names(["Female", "F", "men", "unsure"], load_lexicon("gender"))
@@ -96,9 +113,19 @@ def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
         return {label: SEPARATOR.join(parts) for label, parts in crossed.items() if all(parts)}
     initials = Counter(value[0].casefold() for value in lexicon.labels)
     known = {value[0].casefold(): value for value in lexicon.labels if initials[value[0].casefold()] == 1}
-    known |= {word: value for value, words in lexicon.groups.items() for word in words}
+    known |= {word: value for words in (lexicon.called, lexicon.groups) for value in words for word in words[value]}
     known |= {value.casefold(): value for value in lexicon.labels}
-    return {label: known[label.casefold()] for label in apart if label.casefold() in known}
+    plain = {label: label.casefold().replace("_", " ") for label in apart}
+    return {label: known[name] for label, name in plain.items() if name in known}
+
+
+def is_open(label: str, words: Collection[str] = UNKNOWN) -> bool:
+    """Whether a label, or one of those crossed into it, leaves open what somebody is.
+
+    >>> is_open("Can't tell"), is_open("female, n/a"), is_open("non-binary")
+    (True, True, False)
+    """
+    return any(re.sub(r"\W|_", "", part.casefold()) in words for part in label.split(SEPARATOR))
 
 
 def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str = "attributes") -> list[Any]:

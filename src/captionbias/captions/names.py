@@ -24,18 +24,20 @@ VALUE = "value"  # what a file that is not a table says of each image
 NAMES = {
     "id_column": (
         *(USUAL_ID, "img_id", "cocoid", "coco_id", "file_name", "filename", "image_name", "image", "img", "imgid"),
-        *("custom_id", "id", "index"),
+        *("custom_id", "uid", "id", "index", "url", "image_url"),
     ),
     "prediction_column": (
         *("prediction", "predictions", "generated_caption", "generated", "model_caption", "hypothesis", "response"),
-        *("pred", "caption", "captions", "text", VALUE),
+        *("pred", "vlm_caption", "caption", "captions", "text", VALUE),
     ),
     "reference_column": (
         *("references", "reference", "refs", "human_captions", "human_caption", "human", "humans", "people"),
-        *("ground_truth", "gt", "gts", "captions", "caption_list", "caption", "sentences", "comment", "text", VALUE),
+        *("reference_strs", "ground_truth", "gt", "gts", "captions", "caption_list", "caption", "caption_str"),
+        *("short_caption", "sentences", "comment", "text", VALUE),
     ),
     "attribute_column": (
-        *("attribute", "gender", "bb_gender", "sex", "skin", "bb_skin", "race", "age", "emotion", "label", VALUE),
+        *("attribute", "gender", "bb_gender", "sex", "skin", "bb_skin", "race", "age", "emotion", "label"),
+        *("attributes", VALUE),
     ),
     "task_column": (
         *("tasks", "task", "objects", "rmdup_obj_list", "rmdup_object_list", "categories", "labels", VALUE),

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
-from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
+from captionbias.captions.check import Captions, People, check_captions, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.names import plain_name
+from captionbias.captions.names import COLUMNS, SIDES, plain_name
 from captionbias.captions.sources import is_url
-from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
-from captionbias.errors import InputError, missing, phrase
+from captionbias.captions.tables import Column, Table, as_table, numbered, one_hot, with_together
+from captionbias.errors import InputError, few, missing, phrase
+from captionbias.io.files import user_path
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     import pandas as pd
+
+REASONS, LIMITS = ("finish_reason", "stop_reason"), ("length", "max_tokens")  # why an answer ended, to servers
 
 
 def read_captions(
@@ -133,6 +137,24 @@ def read_captions(
     return captioners[name]
 
 
+def captions_of(table: Any, lexicon: Any = "gender", **options: Any) -> Captions:
+    """The captions in a table: columns that are called like the arguments of `check_captions` are these, others are
+    guessed, with the labels of the attribute, or the crossing, that the lexicon is of."""
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None:
+        raise InputError(
+            "captions",
+            f"is of type {type(table).__name__}: give Captions, from read_captions or check_captions, a table, or "
+            "predictions=, references= and attributes=",
+        )
+    arguments = {name: table[name] for name in COLUMNS if name in names}
+    if "attributes" in arguments and not arguments.keys().isdisjoint(SIDES):
+        return check_captions(**arguments, **options)
+    sources = lexicon if isinstance(lexicon, (list, tuple)) else [lexicon]
+    attributes = [Path(source).stem if isinstance(source, (str, Path)) else "attribute" for source in sources]
+    return read_captions(table, attribute=attributes if len(attributes) > 1 else attributes[0], **options)
+
+
 def read_captioners(
     predictions: Mapping[str, Any], *, prediction_column: str | Sequence[str] | None = None, **options: Any
 ) -> dict[str, Captions]:
@@ -197,12 +219,13 @@ def _read(
                     **people_columns, image_ids=images.index, language=language, trust_rows=trust_rows
                 )
                 known.append((sources, images.index, people))
+            cut = _cut_off(columns["predictions"]) if "predictions" in columns else []
             with errors_of(name) if named else nullcontext():
-                captioners[name] = people.with_predictions(caption_lists)
+                captioners[name] = people.with_predictions(caption_lists, known=cut)
             notes += captioners[name].notes
     finally:
         for note in dict.fromkeys(notes):
-            warnings.warn(note, CaptionBiasWarning, stacklevel=3)
+            warn(note)
     return captioners
 
 
@@ -211,6 +234,17 @@ def _caption_lists(lists: pd.Series[Any]) -> list[Any]:
     if all(texts.count(texts[0]) == len(texts) for texts in lists if texts):
         return [texts[0] if texts else None for texts in lists]
     return lists.tolist()
+
+
+def _cut_off(column: Column) -> list[str]:
+    """A note of answers that a limit of tokens ended, as a server says beside them."""
+    path = column.name.split(".")
+    for inner, name in product(range(len(path), 0, -1), REASONS):
+        with suppress(ValueError):
+            reasons = column.table.column(".".join([*path[: inner - 1], name]))
+            cut = sum(str(reason).lower() in LIMITS for reason in reasons)
+            return [f"predictions: a limit of tokens cut {cut:,} captions off ({name}): ask for more"] if cut else []
+    return []
 
 
 def _joined(
@@ -234,7 +268,7 @@ def _joined(
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None
     attribute_names = attribute_columns(attribute, attribute_column)
-    open_table = _once_each(human, [name or usual for usual, name in attribute_names])
+    open_table = _once_each(human, [name or usual for usual, name in attribute_names], notes)
     others = {"references": references, "attributes": attributes, "tasks": tasks}
     read = cache(partial(by_image, index=cache(images_of), notes=notes))
     for name, (source, column) in captioner_columns(list(predictions), prediction_column).items():
@@ -248,7 +282,7 @@ def _joined(
         yield name, chosen, joined(chosen, id_columns, read, notes, labels)
 
 
-def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any, str], Table | None]:
+def _once_each(human: Sequence[str], attributes: Sequence[str], notes: list[str]) -> Callable[[Any, str], Table | None]:
     """A function as `as_table` that opens each file once; several columns of human captions are also one, and so are
     those of several annotators' labels, as gender_1 ... gender_3.
     """
@@ -258,13 +292,17 @@ def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any
         if data is None:
             return None
         local = isinstance(data, (str, Path)) and not is_url(data)
-        key = os.path.realpath(Path(data).expanduser()) if local else data if isinstance(data, str) else id(data)
+        key = os.path.realpath(user_path(data, name)) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
             table = as_table(data, name)
             groups: dict[str, Sequence[str]] = {}
             if len(human) > 1 and any(map(table.spelled, human)):
                 groups[", ".join(human)] = human
             for name in attributes:
+                for column, labels in one_hot(table, name).items():
+                    table = table.with_column(column, labels)
+                    which = few(sorted({*labels}))
+                    notes.append(f"{column!r} of {table.name} is read from columns of 0 and 1, of {which}")
                 if not table.spelled(name):
                     for votes in numbered(table.columns, re.escape(plain_name(name))).values():
                         groups[name] = votes

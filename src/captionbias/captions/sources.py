@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+PACKED = ".gz"
+MOST_BYTES = 500_000_000  # of what is unpacked, from a file that may be small
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
 
 
@@ -18,7 +22,7 @@ def is_url(source: object) -> bool:
 
 @dataclass(frozen=True)
 class Remote:
-    """A file of any file system that fsspec knows, with what is used here of a `Path`."""
+    """A file of any file system that fsspec knows, packed by gzip or not, with what is used here of a `Path`."""
 
     url: str
 
@@ -27,7 +31,7 @@ class Remote:
 
     @property
     def suffix(self) -> str:
-        return PurePosixPath(self.url.partition("?")[0]).suffix
+        return PurePosixPath(self.url.partition("?")[0].removesuffix(PACKED)).suffix
 
     def exists(self) -> bool:
         file_system, path = self._place()
@@ -36,6 +40,11 @@ class Remote:
     def open(self, mode: str = "r", encoding: str | None = None, newline: str | None = None) -> IO[Any]:
         file_system, path = self._place()
         file: IO[Any] = file_system.open(path, "rb")
+        if path.endswith(PACKED):
+            with file, gzip.open(file) as packed:
+                file = io.BytesIO(packed.read(MOST_BYTES + 1))
+            if file.getbuffer().nbytes > MOST_BYTES:
+                raise ValueError(f"{self} unpacks to more than {MOST_BYTES / 1e6:,.0f} MB: give fewer rows")
         return file if "b" in mode else io.TextIOWrapper(file, encoding=encoding, newline=newline)
 
     def _place(self) -> tuple[Any, str]:
@@ -44,7 +53,7 @@ class Remote:
         try:
             file_system, path = fsspec.url_to_fs(self.url)
             return file_system, path
-        except (ImportError, ValueError) as error:
+        except (ImportError, ValueError, TypeError) as error:  # of some file systems the address does not say enough
             raise ValueError(
                 f"{self.url} cannot be opened ({error}): install what it needs, or copy the file"
             ) from error
@@ -54,9 +63,9 @@ def load_rows(source: str | Path) -> Any:
     """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split."""
     from datasets import Dataset, load_dataset, load_from_disk
 
-    name, _, rest = (str(source), "", "") if Path(source).expanduser().is_dir() else str(source).partition(":")
+    name, _, rest = (str(source), "", "") if os.path.isdir(os.path.expanduser(source)) else str(source).partition(":")
     configuration, _, split = rest.partition(":")
-    folder = Path(name).expanduser()
+    folder = Path(os.path.expanduser(name))
     try:
         if (folder / "state.json").exists() or (folder / "dataset_dict.json").exists():
             dataset = load_from_disk(str(folder))

@@ -6,22 +6,24 @@ import csv
 import json
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
 from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
-from captionbias.captions.sources import Remote, is_url, load_rows
-from captionbias.captions.values import as_list, entries, is_column, is_missing
+from captionbias.captions.sources import MOST_BYTES, PACKED, Remote, is_url, load_rows
+from captionbias.captions.values import as_list, class_name, entries, is_column, is_missing
 from captionbias.errors import Argument, Message, few, within
+from captionbias.io.files import user_path
 from captionbias.io.formats import json_object
 from captionbias.io.plain_pickle import read_plain_pickle
 
 File: TypeAlias = Path | Remote
-MOST_CELLS, MOST_BYTES = 5_000_000, 500_000_000  # of a column of a packed file, which may be small
+MOST_CELLS = 5_000_000  # of a column of a packed file, which may be small
 ROWS_AT_ONCE = 4096
 OF_PEOPLE = "human|ref|reference|gt|ground_truth"
 HUMAN_CAPTIONS = rf"(?:(?:{OF_PEOPLE})_?)?(?:caption|sentence|{OF_PEOPLE})s?"
@@ -29,9 +31,12 @@ HUMAN_CAPTIONS = rf"(?:(?:{OF_PEOPLE})_?)?(?:caption|sentence|{OF_PEOPLE})s?"
 _PICTURE = re.compile(r"[^,;\t|]+(?:#\d+|\.(?:jpe?g|png|webp|gif))\s*[,;\t|](\s*\d+\s*[,;\t|])?", re.IGNORECASE)
 MOST_SHOWN, MOST_INSIDE = 20, 1000  # column names in a message, and parts of an object that are looked through for it
 PERSON = "person"  # bears the attribute, and is not an object
+KNOWN = set(chain(*NAMES.values()))
 CAPTIONS = {*NAMES["prediction_column"], *NAMES["reference_column"]}  # may have separators in them, and end a row
 ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
-DAMAGED = (OSError, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
+SPEAKERS = ("gpt", "assistant")  # who answers in a conversation
+DAMAGED = (OSError, EOFError, zlib.error, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
+FLAGS = dict.fromkeys(("", "none", "nan", "0", "0.0", "false"), 0) | dict.fromkeys(("1", "1.0", "true"), 1)
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -69,6 +74,11 @@ class Table(NamedTuple):
         if not values:
             raise ValueError(f"{self.name} has no rows: give a table with one row or more for each image")
         return values
+
+    def with_column(self, name: str, values: list[Any]) -> Table:
+        """The same with one more column, or another one in place of one."""
+        columns = tuple(dict.fromkeys((*self.columns, name)))
+        return self._replace(columns=columns, read=lambda column: values if column == name else self.read(column))
 
     def _inside(self, column: str) -> list[Any]:
         """The values that the objects and lists of a column have under the names and numbers that follow its own."""
@@ -152,6 +162,23 @@ def with_together(table: Table, groups: Mapping[str, Sequence[str]]) -> Table:
     return table._replace(columns=(*table.columns, *groups), read=read)
 
 
+def one_hot(table: Table, name: str) -> dict[str, list[str]]:
+    """Under this name the labels of columns of 0 and 1 of which a row has one, such as gender_female and gender_male,
+    where it is what they have in common, or one of them; "unknown" of a row that has none."""
+    plain, spelled = plain_name(name), table.spelled(name)
+    stems = ["_".join(plain.split("_")[:parts]) for parts in range(plain.count("_"), 0, -1)] if spelled else [plain]
+    for stem in stems:
+        columns = [column for column in table.columns if plain_name(column).startswith(f"{stem}_")]
+        flags = [[FLAGS.get(str(cell).lower()) for cell in table.column(column)] for column in columns]
+        rows = list(zip(*flags, strict=True))
+        if len(columns) > 1 and all(None not in row and sum(row) < 2 for row in rows):
+            words = [plain_name(column).split("_") for column in columns]
+            shared = len([*takewhile(lambda parts: len({*parts}) == 1, zip(*words, strict=False))])
+            labels = ["_".join(parts[shared:]) for parts in words]
+            return {spelled or name: [labels[row.index(1)] if any(row) else "unknown" for row in rows]}
+    return {}
+
+
 def as_table(data: Any, name: str) -> Table:
     """The table of a path, a URL, a dataset's name, or data in memory, which messages call `name`."""
     if isinstance(data, Table):
@@ -161,8 +188,8 @@ def as_table(data: Any, name: str) -> Table:
     if is_url(data):
         return table_from_file(Remote(str(data)))
     if names_dataset(data):
-        return table_from_memory(load_rows(data), str(data))
-    return table_from_file(Path(data).expanduser())
+        return _table_of_folder(user_path(data, name)) or table_from_memory(load_rows(data), str(data))
+    return table_from_file(user_path(data, name))
 
 
 def names_dataset(source: str | Path) -> bool:
@@ -172,7 +199,19 @@ def names_dataset(source: str | Path) -> bool:
         return os.path.isdir(path)
     name, _, _ = path.partition(":")
     on_the_hub = not os.path.isabs(name) and name.count("/") == 1
-    return os.path.isdir(name) or (on_the_hub and Path(name).suffix.lower() not in READERS)
+    return os.path.isdir(name) or (on_the_hub and Path(name.removesuffix(PACKED)).suffix.lower() not in READERS)
+
+
+def _table_of_folder(folder: Path) -> Table | None:
+    """The table of a folder of a JSON file for each image, such as DCI's; None of any other."""
+    files, records = sorted(folder.glob("*.json")), list[dict[str, Any]]()
+    for file in files if len(files) == len(list(folder.glob("*"))) > 1 else ():
+        with _explained(file), _text(file) as text:
+            record = json.load(text, object_pairs_hook=json_object)
+        if not isinstance(record, dict) or CAPTIONS.isdisjoint(map(plain_name, record)):
+            return None
+        records.append({name: value for name, value in record.items() if not isinstance(value, dict)})
+    return _table_of_records(folder, records, "file", range(len(records))) if records else None
 
 
 def table_from_memory(table: Any, name: str = "table") -> Table:
@@ -191,6 +230,7 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
             if length != next(iter(lengths.values())):
                 raise ValueError(f"'{column}' of {name} has length {length:,}, unlike other columns: make them equal")
     memory = Table(name, tuple(columns), lambda column: as_list(f"{name}['{column}']", plain[column]))
+    memory = _with_class_names(memory, getattr(table, "schema", None))
     return with_together(memory, numbered(memory.columns))
 
 
@@ -199,6 +239,7 @@ def table_from_file(path: File) -> Table:
 
     In text and sheets an empty cell is missing; NA, null and None are words like any other.
     """
+    path = Remote(str(path)) if path.suffix == PACKED else path
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
@@ -260,6 +301,22 @@ def _csv(path: File) -> Table:
     return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows[1:]])
 
 
+def _lines(path: File) -> Table:
+    """A caption a line, of the images that `train_images.txt` names beside `train.en`, as in Multi30k, or in the order
+    of another table; a .txt whose first line is of column names, or of an image with its caption, is a table."""
+    with _text(path) as file:
+        lines = [line.strip() or None for line in file]
+    first, cells = lines[0] or "", [re.split(r"[,;\t|]", line) for line in filter(None, lines)]
+    names = _PICTURE.match(first) or not KNOWN.isdisjoint(map(plain_name, cells[0] if cells else ()))
+    uneven = len(set(map(len, cells))) > 1 or first.lower().endswith((".", ".jpg", ".png"))
+    sentence = any(cell.count(" ") > 2 for row in cells[:1] for cell in row)
+    if path.suffix.lower() == ".txt" and (names or not (uneven or sentence)):
+        return _csv(path)
+    beside = Path(re.sub(r"\.[^/\\]*$", "", str(path)) + "_images.txt")
+    images = {USUAL_ID: _lines(beside).read(VALUE)} if beside.is_file() else {}
+    return table_from_memory({**images, VALUE: lines}, str(path))
+
+
 def _text(path: File) -> IO[str]:
     """The file as text, with the line breaks that it has; in UTF-16 too, as spreadsheets and PowerShell write it."""
     with path.open("rb") as file:
@@ -277,6 +334,10 @@ def _workbook(path: File) -> Table:
             )
     except ImportError as error:
         raise ValueError(f"{path} is an Excel workbook: save it as CSV UTF-8, or pip install openpyxl first") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged workbooks make their reader raise almost anything
+        raise BadZipFile(str(error)) from error
     filled = [name for name, sheet in sheets.items() if len(sheet)]
     if len(filled) != 1:
         raise ValueError(f"{path} has {len(filled)} sheets with rows ({', '.join(filled)}): save one as CSV UTF-8")
@@ -387,7 +448,8 @@ def _table_of_records(path: File, records: list[Any], unit: str, numbers: Sequen
 
 
 def row_of_log(record: dict[str, Any]) -> dict[str, Any]:
-    """A line of lmms-eval's log with the model's text as `caption`, and what the task keeps of the image beside it.
+    """A line of lmms-eval's log with the model's text as `caption`, and what the task keeps of the image beside it; a
+    conversation, as ShareGPT4V has it, with its first answer as `caption`.
 
     Tasks keep it once for each score, as `"coco_CIDEr": {"image_id": 42, "answer": [...], "pred": "..."}`. Other
     records stay as they are.
@@ -397,6 +459,10 @@ def row_of_log(record: dict[str, Any]) -> dict[str, Any]:
     (42, 'a man')
     """
     if ANSWER not in record:
+        turns = record.get("conversations", record.get("messages"))
+        for turn in turns if isinstance(turns, list) else ():
+            if isinstance(turn, dict) and turn.get("from", turn.get("role")) in SPEAKERS:
+                return {"caption": turn.get("value", turn.get("content")), **record}
         return record
     row: dict[str, Any] = {}
     for name, value in record.items():
@@ -434,7 +500,24 @@ def _parquet(path: File) -> Table:
         return values
 
     with path.open("rb") as opened:
-        return Table(str(path), tuple(read_schema(opened).names), read)
+        schema = read_schema(opened)
+    return _with_class_names(Table(str(path), tuple(schema.names), read), schema)
+
+
+def _with_class_names(table: Table, schema: Any) -> Table:
+    """The table with labels in place of their numbers where `datasets` wrote which are which, as of a ClassLabel."""
+    written = (getattr(schema, "metadata", None) or {}).get(b"huggingface", b"{}")
+    features = json.loads(written).get("info", {}).get("features", {})
+    inner = {name: of[0] if isinstance(of, list) else of.get("feature", of) for name, of in features.items()}
+    names = {
+        name: of["names"] for name, of in inner.items() if isinstance(of, dict) and of.get("_type") == "ClassLabel"
+    }
+
+    def read(column: str) -> list[Any]:
+        rows = table.read(column)
+        return [class_name(row, names[column]) for row in rows] if column in names else rows
+
+    return table._replace(read=read) if names else table
 
 
 def _has_dictionary(chunk: Any) -> bool:
@@ -479,9 +562,11 @@ def _values(array: Any) -> list[Any]:
 
 READERS: dict[str, Callable[[File], Table]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".token"), _csv),
+    ".txt": _lines,
     ".json": _json,
     ".jsonl": _jsonl,
     ".parquet": _parquet,
     ".pkl": _pickle,
     ".xlsx": _workbook,
+    **dict.fromkeys((".en", ".de", ".fr", ".es", ".cs", ".ja", ".zh"), _lines),
 }

@@ -6,14 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from itertools import compress, islice
+from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from captionbias.captions.values import is_missing
-from captionbias.text import find_mentions, load_lexicon, tokenize
-from captionbias.text.languages import ENGLISH, function_words
+from captionbias.text import load_lexicon
 from captionbias.text.lexicon import task_name
 
 _THOUGHT = re.compile(
@@ -27,10 +24,8 @@ _TAGS = re.compile(
     r"|\[(?:CLS|SEP|PAD|BOS|EOS)\]"
 )
 _MARKS = _THOUGHT, _PLACES, _TAGS
-_MAY_BE_MARKED = re.compile(r"[<\[◁]")
 _NOT_WORDS = re.compile(r"\W+")
-MANY, OFTEN = 0.01, 10  # of the images; images
-RARE, COMMON, SELDOM = 0.001, 0.5, 0.15  # of images, of images, of the words of a text
+OFTEN = 10  # images
 _BETWEEN = re.compile(r"\s*[,;|]\s*")
 
 
@@ -47,13 +42,12 @@ def plain(text: str) -> str:
 
 def strip_marks(texts: list[Any]) -> list[Any]:
     """The same, `plain` where they have a mark; what is not text as it is."""
-    if not _MAY_BE_MARKED.search("\n".join(text for text in texts if isinstance(text, str))):
+    said = "\n".join(text for text in texts if isinstance(text, str))
+    if not any(map(said.__contains__, "<[◁")):
         return texts
-    return [plain(text) if isinstance(text, str) and _is_marked(text) else text for text in texts]
-
-
-def _is_marked(text: str) -> bool:
-    return bool(_MAY_BE_MARKED.search(text)) and any(mark.search(text) for mark in _MARKS)
+    return [
+        plain(text) if isinstance(text, str) and any(mark.search(text) for mark in _MARKS) else text for text in texts
+    ]
 
 
 def without_blanks(texts: list[Any]) -> list[Any]:
@@ -66,41 +60,6 @@ def without_blanks(texts: list[Any]) -> list[Any]:
 def is_blank(text: Any) -> bool:
     """Whether a caption is missing or has blanks alone."""
     return is_missing(text) or (isinstance(text, str) and not text.strip())
-
-
-def non_captions(
-    captions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], language: str | None
-) -> set[str]:
-    """Texts of a captioner that are not captions: ten images or more, and one in a hundred, have the same, it names no
-    gender and no object, one of its words is in hardly any human caption, and the others, but for the closed classes
-    and what is in most human captions, are hardly in those of these images."""
-    counts = Counter(text for texts in captions for text in set(texts))
-    often = [text for text, count in counts.items() if count >= max(OFTEN, MANY * len(captions))]
-    if not often:
-        return set()
-    tokens, names_something = tokenize(often, language or "words"), np.zeros(len(often), bool)
-    for name in ("gender", "coco_objects"):
-        lexicon = load_lexicon(f"{name}-{language}" if language else name)
-        mentions = find_mentions(tokens, lexicon, language or "words")
-        person = lexicon.labels.index("person") if "person" in lexicon.labels else -1
-        names_something[tokens.rows[mentions.starts[mentions.labels != person]]] = True
-    nameless = list(compress(often, ~names_something))
-    if not nameless:
-        return set()
-    closed = function_words(language or ENGLISH)
-    of_people = [set(words_of(" ".join(texts)).split()) for texts in references]
-    frequency, images = Counter(word for words in of_people for word in words), len(of_people)
-
-    def is_unlike(text: str) -> bool:
-        content = {*words_of(text).split()} - closed
-        own = [word for word in content if frequency[word] <= COMMON * images]
-        there = [words for texts, words in zip(captions, of_people, strict=True) if text in texts]
-        rarest = min((frequency[word] for word in content), default=0)
-        return rarest <= RARE * images and sum(word in words for words in there for word in own) <= SELDOM * len(
-            own
-        ) * len(there)
-
-    return set(filter(is_unlike, nameless))
 
 
 def words_of(text: str) -> str:

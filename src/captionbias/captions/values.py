@@ -7,7 +7,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +19,7 @@ _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
 _COCO_NAME = re.compile(r"(?:.*[/\\])?(?:COCO_[a-z]+\d{4}_)?(\d{12})(?:\.[A-Za-z]\w*)?(?:\?.*)?")
 _FILE_OF_NUMBER = re.compile(r"(\d+)\.(?:jpe?g|png)", re.IGNORECASE)
 _CAPTION = re.compile(r"(.+\.(?:jpe?g|png))(?:\.\d)?#\d+", re.IGNORECASE)  # of Flickr's images, as 42.jpg#0
+_FOLDER = re.compile(r".*[/\\]")
 _SUFFIX = re.compile(r"\.(?:jpe?g|png)(?:\?.*)?$", re.IGNORECASE)
 # What Python writes otherwise than JSON: strings, between which numpy has blanks alone, and constants.
 _PYTHON = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")(?=(\s+['"])?)|\b(None|nan|True|False)\b|\\.""")
@@ -58,7 +59,7 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
         rows = list(value)
     feature = getattr(value, "features", None)
     names = getattr(getattr(feature, "feature", feature), "names", None)  # ClassLabel, or lists of it
-    return rows if names is None else [_named(row, names) for row in rows]
+    return rows if names is None else [class_name(row, names) for row in rows]
 
 
 def holds_list(cell: object) -> bool:
@@ -108,11 +109,11 @@ def _python_list(text: str) -> Any:
     return json.loads(_PYTHON.sub(as_json, text))
 
 
-def _named(value: Any, names: Sequence[str]) -> Any:
+def class_name(value: Any, names: Sequence[str]) -> Any:
     """The name of a class label, None where there is none; those of a list of labels."""
     if is_column(value):
-        return [_named(each, names) for each in value]
-    return None if value is None or int(value) < 0 else names[int(value)]
+        return [class_name(each, names) for each in value]
+    return names[int(value)] if value is not None and 0 <= int(value) < len(names) else None
 
 
 def as_weight(cell: Any) -> float | None:
@@ -147,6 +148,11 @@ def image_keys(argument: str, values: list[Any]) -> list[str]:
     keys = [_image_key(argument, row, value) for row, value in enumerate(values)]
     names = [_SUFFIX.sub("", key) for key in keys]
     return names if len(set(names)) == len(set(keys)) else keys
+
+
+def base_names(keys: Iterable[str]) -> list[str]:
+    """The ids without folders: 1 of val/1."""
+    return [_FOLDER.sub("", key) for key in keys]
 
 
 def coco_number(name: str) -> str | None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from captionbias.statistics.samples import Estimate
 
 PASS, FAIL, UNKNOWN = 0, 3, 4  # exit statuses; 1 and 2 are errors
-TOLERANCE = 5.0
 ANSWERS = {PASS: "pass", FAIL: "fail", UNKNOWN: "cannot tell"}
 BOUNDS: Options = {
     "at_most": result_option(
@@ -111,9 +110,9 @@ def gate(
 
 def _tolerances(given: list[str]) -> dict[str, float]:
     """What is tolerated of each question, by its key; questions are named as their keys, or by what is their own."""
-    from captionbias.metrics.sway.questions import PARTS
+    from captionbias.metrics.sway.questions import PARTS, TOLERANCE
 
-    names = {key: key for key in PARTS} | {key.removeprefix("sway_").removesuffix("_gap"): key for key in PARTS}
+    names = {key: key for key in PARTS} | {part.name: key for key, part in PARTS.items()}
     every = [text for text in given if "=" not in text]
     chosen = dict.fromkeys(PARTS, TOLERANCE)
     for text in (*every, *(text for text in given if text not in every)):
@@ -188,22 +187,20 @@ def _asked(
 
 def _not_asked(question: Question, captions: Captions, measured: Measurement) -> str:
     """What a question takes that these data lack; empty if it lacks nothing."""
-    from captionbias.metrics.sway.a_to_t import TASKS_NAMED
-    from captionbias.metrics.sway.images import NO_LEAN
-    from captionbias.metrics.sway.questions import ALL_TASKS, LEANS, MISSING, OTHERS
+    from captionbias.metrics.sway.questions import ALL_TASKS, MISSING, OTHERS
+    from captionbias.scores.words import LEAST_SCORED
 
-    if question.key == "sway_words" and question.key not in measured.estimates:
-        return "it takes 1,000 images, or 500 scenes"
     if question.takes == MISSING:
         return "" if captions.missing else "no caption is missing"
+    if question.parts[0].name in measured.settings["worst"].split(","):
+        return ""
+    if question.key == "sway_words":
+        return f"it takes {LEAST_SCORED} images, or scenes"
     if question.takes == OTHERS:
-        return "" if captions.references or captions.scene else "it takes human captions, or scenes"
+        return "it takes human captions, or scenes"
     if question.takes == ALL_TASKS and captions.tasks is None:
         return "without --tasks the score is a range that hardly ever tells"
-    leaning = measured.settings["lean"] != NO_LEAN and (question.takes == LEANS or TASKS_NAMED in measured.estimates)
-    if question.takes and not leaning:
-        return "it takes human captions, or scenes with --tasks that go with a value"
-    return ""
+    return "it takes human captions, or scenes with --tasks that go with a value"
 
 
 def _judged(tolerances: Mapping[str, float], key: str, estimate: Estimate, measured: Measurement) -> tuple[int, str]:

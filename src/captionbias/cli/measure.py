@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from functools import partial
@@ -34,7 +33,7 @@ from captionbias.cli.options import (
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
 from captionbias.errors import Argument, Message, message_of, phrase, within
-from captionbias.warnings import CaptionBiasWarning
+from captionbias.warnings import warn
 from captionbias.wings import wing
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _note_unused(metric: Metric[Any], chosen: dict[str, Any]) -> None:
     for name in COMMON:
         if name in chosen and name != "cache" and name not in metric.options():
             unused = phrase("{} has nothing to do for {}, and is left out", Argument(name, chosen[name]), metric.name)
-            warnings.warn(unused, CaptionBiasWarning, stacklevel=2)
+            warn(unused)
 
 
 def _each(files: dict[str, Any], measured: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -213,7 +212,7 @@ def _all(chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
         raise refused["lic"]  # which needs least
     show([score_table(measurements.values())])
     for name, reason in refused.items():
-        warnings.warn(Message(f"no {name}: ", message_of(reason)), CaptionBiasWarning, stacklevel=2)
+        warn(Message(f"no {name}: ", message_of(reason)))
     for measured in measurements.values():
         say(f"signature {measured.signature}")
     return {"metrics": {name: _content(measured) for name, measured in measurements.items()}}
@@ -239,7 +238,7 @@ def _tell_cost(metric: Metric[Any], options: dict[str, Any]) -> None:
     _, settings = preset_settings(metric.entry.presets, options["preset"], **chosen)
     if isinstance(settings, Alignment) and settings.encoder not in CONVEX:
         trainings = f"{settings.trials} {settings.encoder} trainings for each set of captions"
-        warnings.warn(f"{trainings}; --preset fast takes seconds", CaptionBiasWarning, stacklevel=2)
+        warn(f"{trainings}; --preset fast takes seconds")
 
 
 def _accepted(metric: Metric[Any], chosen: dict[str, Any]) -> dict[str, Any]:

@@ -222,7 +222,7 @@ def in_options(flags: Mapping[str, tuple[str, str]], argument: Argument) -> str 
     if name not in flags:
         return None
     on, off = flags[name]
-    if value in (UNSAID, True, False):
+    if value is UNSAID or isinstance(value, bool):
         return off or on if value is False else on
     several = [f"{label}={new}" for label, new in value.items()] if isinstance(value, Mapping) else value
     each = several if isinstance(several, list) else [several]

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from captionbias._version import __version__
-from captionbias.errors import Wording, render
+from captionbias.errors import Wording, explained_memory, render
 from captionbias.progress import Watch, show_steps
 from captionbias.wings import wing
 
@@ -160,7 +160,7 @@ def needs(extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[{extra}]' first") from error
+        raise ValueError(f"{error}: pip install '.[{extra}]' in a clone first") from error
 
 
 @contextmanager
@@ -181,7 +181,8 @@ def plain_errors(words: Wording = str) -> Iterator[None]:
         warnings.simplefilter("always", CaptionBiasWarning)
         warnings.showwarning = show
         try:
-            yield
+            with explained_memory():
+                yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
             note(f"error: {render(error, words)}", style="red")
             raise typer.Exit(2) from error

@@ -113,6 +113,7 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
     from huggingface_hub import DatasetCard
 
     card = DatasetCard(template)
+    card.data.pop("configs", None)  # of the rows in a clone
     for name in {source.TERMS[key] for key in infos if key in source.TERMS}:
         terms = DatasetCard(_template(name)).data
         for field in TERMS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.convex import FittedConvex
 from captionbias.attackers.registry import Attacker
-from captionbias.captions import CaptionBiasWarning
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     from captionbias.attackers.neural.fitting import FittedNetwork
@@ -27,7 +26,7 @@ def check_explained(attacker: Attacker) -> None:
     if attacker.explained is None:
         raise ValueError(f"attackers of encoder {attacker.name!r} cannot be explained; measure with another")
     if attacker.precision and not find_spec("captum"):
-        raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
+        raise ValueError("explaining neural attackers takes captum: pip install '.[explain]' in a clone, or use 'bow'")
 
 
 def contributions(attacker: FittedConvex | FittedNetwork, rows: Integers, outputs: Integers | None = None) -> Floats:
@@ -58,11 +57,9 @@ def integrated_gradients(attacker: FittedNetwork, rows: Integers, outputs: Integ
         np.add.at(values, places, shares.reshape(-1, len(outputs))[words >= 0])
         largest, short = max(largest, float(gaps.max())), short + int((~exact).sum())
     if short:
-        warnings.warn(
+        warn(
             f"{short} captions: after {MOST_STEPS} steps the words' values do not add up to within {TOLERANCE:.0%} of "
             f"the attacker's answer; the largest difference is {largest:.2g}",
-            CaptionBiasWarning,
-            stacklevel=2,
         )
     return values[distinct.positions(copy.reshape(-1))]
 

@@ -128,6 +128,8 @@ def _reservations(results: Results) -> list[str]:
 
 def _measured(result: Result, human: bool) -> str:
     details = result["details"]
+    if not details:
+        return f"signature {code(result['signature'])}"
     counts = ", ".join(f"{count:,} {escaped(label)}" for label, count in details["attribute_counts"].items())
     beside = not all(SCORES[key].human for key in result.estimates)
     aligned = (

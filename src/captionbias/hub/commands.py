@@ -85,10 +85,9 @@ DATASET: Options = {
 STARTED: Options = {
     "package": flag(
         str | None,
-        "A wheel of captionbias to install, an address or a file, which is put beside the app; a private Space needs "
-        "an address.",
+        "captionbias, which is on no index yet: an address, of git or of a wheel, or a wheel, which is put beside the "
+        "app; a private Space needs an address.",
         metavar="<file|URL>",
-        show_default="what requirements.txt names",
     ),
     "output": flag(
         Path | None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import reprlib
-import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import metadata
@@ -19,7 +18,7 @@ from captionbias.captions.names import MEASURED, SIDES
 from captionbias.captions.values import as_list, is_column, is_missing
 from captionbias.io.files import written_whole
 from captionbias.metrics import Metric
-from captionbias.warnings import CaptionBiasWarning
+from captionbias.warnings import warn
 from captionbias.wings import shipped
 
 # `combine` passes whatever is listed here, so tasks, which are optional, are not.
@@ -85,7 +84,7 @@ class CaptionMetric(evaluate.Metric):
         for name in [name for name in inputs if name in others]:
             del inputs[name]
             message = f"{self.metric.name} has no {name}, which other metrics have: left out"
-            warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+            warn(message)
         if unknown := [name for name in inputs if name not in self.metric.options()]:  # the rows are kept
             raise TypeError(f"{self.metric.name}.compute() got an unexpected keyword argument {unknown[0]!r}")
         try:

@@ -15,7 +15,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from captionbias.bench.catalogue import TASKS, Score
 from captionbias.bench.measurement import Result
-from captionbias.bench.verdicts import NOTHING
+from captionbias.bench.verdicts import CANNOT_TELL, MORE, NOTHING
 from captionbias.compat import result_of
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
@@ -33,17 +33,24 @@ SCORES = sorted(
 
 
 def read_results(files: Iterable[str | Path]) -> dict[str, Result]:
-    """The results in files that `captionbias measure ... --output` wrote, by the name of their metric."""
+    """The results in files that `captionbias measure ... --output`, `Result.save`, `evaluate.save` or a Trainer (its
+    `trainer_state.json`) wrote, by the name of their metric."""
     results: dict[str, Result] = {}
     for file in map(Path, files):
         try:
             content = read_json(file)
-            metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
-            read = {name: {**content["scores"], "details": content["details"]} for name, content in metrics.items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if "log_history" in content:
+                read = _logged(content)
+            elif "signature" in content:
+                own = {key: one for key, one in content.items() if _is_own(key, one)}
+                read = {settings_of(own["signature"])["metric"]: own}
+            else:
+                metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
+                read = {name: {**one["scores"], "details": one["details"]} for name, one in metrics.items()}
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{file} holds no scores ({type(error).__name__}: {error}): give what captionbias measure ... --output "
-                "wrote"
+                "wrote, a result's save or a Trainer"
             ) from error
         for name, result in read.items():
             if name in results:
@@ -52,22 +59,46 @@ def read_results(files: Iterable[str | Path]) -> dict[str, Result]:
     return results
 
 
+def _is_own(key: str, value: Any) -> bool:
+    """Whether an entry is of the metric, and neither `evaluate.save` nor a user added it."""
+    told = key in ("signature", *catalogue.SCORES) or key.endswith("_verdict") or not isinstance(value, str)
+    return told and not key.startswith("_")
+
+
+def settings_of(signature: str) -> dict[str, str]:
+    """The settings that a signature names."""
+    return dict(part.partition(":")[::2] for part in signature.split("|"))
+
+
+def _logged(state: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What a Trainer logged of its best checkpoint, else last."""
+    rows = [row for row in state["log_history"] if any(f"eval_{key}" in row for key in catalogue.SCORES)]
+    row = next((row for row in rows if row["step"] == state.get("best_global_step")), rows[-1])
+    logged = {key.removeprefix("eval_"): value for key, value in row.items()}
+    results: dict[str, dict[str, Any]] = {}
+    for key in [key for key in catalogue.SCORES if key in logged]:
+        metric, more = catalogue.SCORES[key].metric, logged.get(f"{key}_more_than_people")
+        result = results.setdefault(metric, {"signature": f"metric:{metric}|step:{row['step']}|v:(not logged)"})
+        result |= {name: logged[name] for name in (key, f"{key}_ci_low", f"{key}_ci_high") if name in logged}
+        result |= {} if more is None else {f"{key}_verdict": MORE if more else CANNOT_TELL}
+    return results
+
+
 def checked(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Result]:
-    """The results, by the name of the metric, as it returns them with details=True; ValueError, which names the entry,
+    """The results, by the name of the metric, with details, which may be empty; ValueError, which names the entry,
     unless every one can be shown on a card."""
     for name, result in results.items():
         where = f"results[{name!r}]"
         if name not in catalogue.METRICS:
             raise ValueError(f"{where}: {name!r} is not a metric: choose from {', '.join(catalogue.METRICS)}")
-        if not (result.get("signature") and (result.get("details") or {}).get("settings")):
-            raise ValueError(
-                f"{where}: signature or details are missing: measure with details=True, or captionbias measure --output"
-            )
+        if not result.get("signature"):
+            raise ValueError(f"{where}: signature is missing: give all that the metric returned")
         for key, value in result.items():
-            is_text = key in ("signature", "details") or key.endswith("_verdict")
-            if not (is_text or (isinstance(value, (int, float)) and math.isfinite(value))):
+            other = key in ("signature", "details") or key.endswith("_verdict")
+            other |= key in catalogue.SCORES and catalogue.SCORES[key].minimised  # which may be nan
+            if not (other or (isinstance(value, (int, float)) and math.isfinite(value))):
                 raise ValueError(f"{where}: {key} is {value!r}, not a finite number: leave it out, or measure again")
-    return {name: result_of(result) for name, result in results.items()}
+    return {name: Result({"details": {}} | result_of(result)) for name, result in results.items()}
 
 
 def verdict_in(result: Result, score: Score) -> str:
@@ -78,7 +109,7 @@ def verdict_in(result: Result, score: Score) -> str:
 
 def is_fast(result: Result) -> bool:
     """Whether attackers of the preset `fast` gave the scores, which are not those of a paper."""
-    return bool(result["details"]["settings"].get("preset") == "fast")
+    return settings_of(result["signature"]).get("preset") == "fast"
 
 
 def scores_in(results: Results, *, human: bool = False) -> list[Score]:

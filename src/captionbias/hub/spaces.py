@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from huggingface_hub import constants
 
+from captionbias.errors import missing
 from captionbias.hub.publishing import files_of
 
 _OURS = re.compile(r"^captionbias(\[[^\]]*\])?(?![\w.-]).*$", re.MULTILINE)
@@ -17,7 +18,8 @@ _OURS = re.compile(r"^captionbias(\[[^\]]*\])?(?![\w.-]).*$", re.MULTILINE)
 def write_space(folder: Path, to: Path, package: str | None = None, repo: str | None = None) -> None:
     """Write the files of a Space that would be sent to a new folder, from which it starts.
 
-    `package`: a wheel, as an address or as a file, which is put beside the app; None for what the requirements name.
+    `package`: a wheel as a file, which is put beside the app, or an address of it or of the source; None where the
+    requirements do not name it, for it is on no index yet.
     `repo`: where the folder is sent. A Space is built with requirements.txt alone, which then names the wheel there.
     """
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
@@ -25,6 +27,10 @@ def write_space(folder: Path, to: Path, package: str | None = None, repo: str | 
     files = files_of(folder)
     named = files.get("requirements.txt")
     text = named.read_text(encoding="utf-8") if named else ""
+    if package is None and _OURS.search(text):
+        raise missing(
+            "package", "is missing: captionbias is on no index yet", "give a wheel", "an address (git+https:...)"
+        )
     wheel = None if package is None or "://" in package else Path(package)
     if package is not None and not _OURS.search(text):
         raise ValueError(f"requirements.txt of {folder} does not name captionbias: add it, or give no package")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multipli
 from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource
 from captionbias.training.captioning import evaluating
-from captionbias.warnings import CaptionBiasWarning
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     from torch import nn
@@ -173,7 +172,7 @@ def attribute_images(
         if shares.share is None
     ]
     for note in notes:
-        warnings.warn(note, CaptionBiasWarning, stacklevel=2)
+        warn(note)
     return ImageAttributions(credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes)
 
 

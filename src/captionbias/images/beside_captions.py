@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +26,8 @@ def beside_pictures(
     cache: bool | str | Path,
     distributed: bool,
 ) -> tuple[Attacker, Floats32, str]:
-    """The attacker that reads captions beside pictures, the pictures' features, `(n, width)`, and the encoder's name,
-    which ends with a digest of its weights.
+    """The attacker that reads captions beside pictures, the pictures' features, `(n, width)`, and the encoder's name
+    with a digest of its weights and one of the features.
     """
     from captionbias.images.features import USUAL, find_image_encoder, picture_features
 
@@ -40,7 +41,8 @@ def beside_pictures(
     every, places = images_of(captions, images)
     model = find_image_encoder(image_encoder or USUAL)
     features = picture_features(every.select(places), model, open_store(cache), distributed=distributed)
-    return replace(attacker, explained=None), features, model.signature
+    digest = hashlib.sha256(features.data).hexdigest()[:8]
+    return replace(attacker, explained=None), features, f"{model.signature},{digest}"
 
 
 def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import cache as memoised
@@ -19,6 +17,7 @@ import numpy as np
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import device, share
+from captionbias.captions.answers import is_refusal
 from captionbias.errors import InputError, few, phrase
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
@@ -26,20 +25,15 @@ from captionbias.images.reading import Images, read_ahead, read_images
 from captionbias.images.served import Draw, Served
 from captionbias.io.store import open_store
 from captionbias.progress import Watch, report_if_long
-from captionbias.warnings import CaptionBiasWarning
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from torch import Tensor
 
-# What a chat model says that declines to caption an image.
-REFUSAL = re.compile(
-    r"(?:I.?a?m )?(?:so |very )?sorry\b,? (?:but )?I\b|I (?:can ?not|can.t|won.t|am unable|am not able) |"
-    r"I.m (?:unable|not able) |As an AI\b",
-    re.IGNORECASE,
-)
 # Part of every key: raise it when captions are made or kept, or images digested, in another way.
 FORMAT = 3
+MOST_TOKENS, MOST_SERVED = 30, 300  # of a caption
 
 
 def caption(
@@ -50,7 +44,7 @@ def caption(
     prompt: str | None = None,
     template_arguments: Mapping[str, Any] | None = None,
     batch_size: int = 16,
-    max_new_tokens: int = 30,
+    max_new_tokens: int | None = None,
     num_beams: int = 1,
     temperature: float | None = None,
     top_p: float | None = None,
@@ -81,7 +75,7 @@ def caption(
             default what its family takes: `captionbias.images.captioners.PROMPTS`.
         template_arguments: of the chat template, such as `{"enable_thinking": False}`.
         batch_size: images a batch, on each process.
-        max_new_tokens: longest caption, in tokens.
+        max_new_tokens: longest caption, in tokens; 30 when None, of a served model, which may say more than asked, 300.
         num_beams: beams of the search.
         temperature, top_p: draw captions, at this temperature (above 0), from the likeliest tokens whose probabilities
             add up to `top_p`, in (0, 1]; each image's by `sampling_seed`.
@@ -106,6 +100,8 @@ def caption(
         caption("Salesforce/blip-image-captioning-base", "photos")  # {"42": "a woman with a dog", ...}
     """
     pictures = read_images(images)
+    if max_new_tokens is None:
+        max_new_tokens = MOST_SERVED if endpoint else MOST_TOKENS
     search = {"max_new_tokens": max_new_tokens, "num_beams": num_beams}
     draw, arguments = _draw(temperature, top_p, num_beams, sampling_seed), dict(template_arguments or {})
     if endpoint:
@@ -161,7 +157,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
     if len(faults) == len(answers):
         raise InputError("images", f": none of {len(answers):,} can be read; the first: {faults[0]}")
     captions = {image: text for image, (text, _, fault) in answers.items() if not fault}
-    refused = {image: text for image, text in captions.items() if REFUSAL.match(text)}
+    refused = {image: text for image, text in captions.items() if text and is_refusal(text)}
     for images, lack in (
         (faults, "cannot be read and are left out"),
         ([image for image, text in captions.items() if not text], "have an empty caption"),
@@ -173,7 +169,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
     ):
         if images:
             text = f"{len(images):,} of {len(answers):,} images {lack}: {few(images)}"
-            warnings.warn(text, CaptionBiasWarning, stacklevel=3)
+            warn(text)
     return {**captions, **dict.fromkeys(refused, "")}
 
 

@@ -31,7 +31,7 @@ PIECE = 256
 
 def find_image_encoder(name: str) -> Model:
     if not all(map(find_spec, ("torch", "accelerate", "transformers", "PIL"))):
-        raise InputError(ARGUMENT, f"{name!r} needs torch, transformers and Pillow: pip install 'captionbias[images]'")
+        raise InputError(ARGUMENT, f"{name!r} needs torch, transformers and Pillow: pip install '.[images]' in a clone")
     return find_model(name, ARGUMENT, IMAGE_LIBRARIES, PROCESSORS)
 
 

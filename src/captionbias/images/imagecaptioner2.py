@@ -16,6 +16,7 @@ from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
+from captionbias.captions.values import is_column
 from captionbias.errors import InputError, missing
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import answers_for, make_judge, prompt_for
@@ -138,7 +139,7 @@ def imagecaptioner2(
     chosen = {"epochs": epochs, "trials": trials, "tokenizer": tokenizer}
     preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
-    judged_images, masking = _judged_images(images, masks, form, fill, captions)
+    judged_images, masking = _judged_images(images, masks, form, fill, bench.captions)
     prompt, answer_words = prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
     attacker = make_judge(judged_images, prompt, answer_words, settings.epochs)
     [masked] = bench.mask(("attribute",))
@@ -185,6 +186,7 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
         return pictures, "given"
     if isinstance(masks, (str, Path)):
         return masked(pictures, read_regions(masks, pictures, form=form), fill), f"{form},{fill}"
-    if len(masks) != len(every):
-        raise InputError("masks", f"has {len(masks):,} regions, images has {len(every):,} images: give one for each")
+    regions = len(masks) if is_column(masks) else 0
+    if regions != len(every):
+        raise InputError("masks", f"has {regions:,} regions, images has {len(every):,} images: give one for each")
     return masked(pictures, selected(masks, places), fill), f"regions,{fill}"

@@ -42,7 +42,9 @@ def prompt_for(attribute: str, prompt: str | None = None) -> str:
 
 def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The answer for each value of the attribute: the value itself unless the user's mapping has another."""
-    chosen = answers or {}
+    chosen = {} if answers is None else answers
+    if not isinstance(chosen, Mapping) or not all(isinstance(answer, str) for answer in chosen.values()):
+        raise InputError("answers", "must map labels to words")
     if unknown := [value for value in chosen if value not in values]:
         raise InputError(
             "answers", f": {unknown[0]!r} is not a value of the attribute; its values are {', '.join(values)}"
@@ -57,7 +59,7 @@ def make_judge(images: Sequence[Any], prompt: str, answers: Sequence[str], epoch
     """The judge of every trial's captions, whose rows are those of the images (RGB, the person masked): after each
     caption and the prompt it says one of the answers, one a class. `epochs`: 40 when None."""
     if not (find_spec("torch") and find_spec("accelerate")):
-        raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install 'captionbias[images]' first")
+        raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install '.[images]' in a clone first")
     from captionbias.images import show_attend_tell
 
     place, schedule, pixels = (
@@ -65,15 +67,15 @@ def make_judge(images: Sequence[Any], prompt: str, answers: Sequence[str], epoch
         replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs),
         small_pixels(images),
     )
-    digest = hashlib.blake2b(f"{pixels.shape} ".encode(), digest_size=16)
+    digest = hashlib.blake2b(f"{pixels.shape} {tuple(answers)} {prompt}".encode(), digest_size=16)
     digest.update(pixels.data)
-    settings = (prompt, tuple(answers), schedule, VERSION, digest.hexdigest())
+    settings = (schedule, VERSION, digest.hexdigest())
     words = tuple(tuple(text.split()) for text in tokenize([prompt, *answers]).texts())
     fit = partial(
         show_attend_tell.fit, pixels=pixels, prompt=words[0], answers=words[1:], schedule=schedule, device=place
     )
     return Attacker(
-        f"sat,{pixels.shape[1]}px,{schedule.epochs} epochs",
+        f"sat,{pixels.shape[1]}px,{schedule.epochs} epochs,{digest.hexdigest()[:8]}",
         None,
         f"sat {settings} {place.type} torch {version('torch')}",
         fit,

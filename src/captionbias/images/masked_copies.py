@@ -12,7 +12,7 @@ from captionbias.arrays import Flags
 from captionbias.attackers.workers import cores
 from captionbias.images.masks import masked
 from captionbias.images.reading import Images
-from captionbias.io.files import replacing
+from captionbias.io.files import replacing, user_path
 from captionbias.io.formats import write_json
 from captionbias.progress import Watch
 
@@ -52,7 +52,7 @@ def write_masked(
     for image in images.ids:
         if not image or Path(image).name != image or image.startswith(".") or "\0" in image:
             raise ValueError(f"image id {image!r} cannot be the name of a file: give images a column of other ids")
-    to = Path(folder).expanduser()
+    to = user_path(folder, "folder")
     made_with: dict[str, Any] = {"fill": fill, **(settings or {})}
     _prepare(to, made_with)
     copies = {image: to / f"{image}.jpg" for image in images.ids}

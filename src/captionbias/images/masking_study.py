@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.analysis.compare import Comparison, measure_together
-from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
+from captionbias.captions import on_the_same_images, read_captioners
 from captionbias.datasets.coco_files import PERSON, read_categories
 from captionbias.errors import Message, message_of, unknown
 from captionbias.images.captioning import caption
@@ -19,6 +18,7 @@ from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
 from captionbias.metrics import catalogue, find_metric
 from captionbias.progress import Watch
+from captionbias.warnings import warn
 
 ORIGINAL, PEOPLE, OBJECTS = "original", "people", "objects"
 # What is masked in each version, and how much of it; the first five are the paper's and one that masks the objects.
@@ -119,5 +119,5 @@ def masking_experiment(
         except ValueError as error:
             if metric != "sway" or len(metrics) == 1:
                 raise
-            warnings.warn(Message("sway is left out: ", message_of(error)), CaptionBiasWarning, stacklevel=2)
+            warn(Message("sway is left out: ", message_of(error)))
     return MaskingStudy(captions, comparisons)

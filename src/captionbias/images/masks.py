@@ -18,6 +18,7 @@ from captionbias.datasets.json_records import read_records
 from captionbias.errors import InputError, few
 from captionbias.images import need_images
 from captionbias.images.reading import Images, Made, coco_name, stored_size, turned
+from captionbias.io.files import user_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -116,9 +117,9 @@ def read_regions(
         form: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`.
     """
     need_images("ijson", "pycocotools")
-    path, chosen = Path(annotations).expanduser(), read_form(form)
+    path, chosen = user_path(annotations, "masks"), read_form(form)
     if not path.is_file():
-        raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")
+        raise InputError("masks", f": {path} does not exist: give COCO's annotations, such as instances_val2014.json")
     listed = read_images(path)
     rows = _rows(path, images, {key: image.file_name for key, image in listed.items()})
     categories = read_categories(path)
@@ -244,8 +245,8 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
         raise ValueError(f"regions has length {len(regions):,}, images {len(images):,}: give one region for each image")
 
     def make(position: int) -> Image:
-        image, region, name = images[position], regions[position], f"image {images.ids[position]}"
-        if strict and not region.any():  # the image would pass for a masked one
+        image, region, name = images[position], np.asarray(regions[position]), f"image {images.ids[position]}"
+        if strict and region.dtype == np.bool_ and not region.any():  # the image would pass for a masked one
             raise ValueError(f"{name} has nothing to mask: leave it out")
         return mask_image(image, region, fill, name)
 

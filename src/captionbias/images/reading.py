@@ -4,6 +4,7 @@ needed."""
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 from abc import abstractmethod
 from base64 import b64encode
@@ -23,6 +24,7 @@ from captionbias.captions.sources import Remote, is_url, load_rows
 from captionbias.captions.tables import READERS, Table, names_dataset, no_column, table_from_file, table_from_memory
 from captionbias.captions.values import coco_number, image_keys, is_column
 from captionbias.images import need_images
+from captionbias.io.files import user_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -195,7 +197,7 @@ def _opened(source: Any) -> Image:
     if isinstance(source, dict):  # a dataset's entry
         source = source.get("bytes") or source.get("path")
     if isinstance(source, (str, Path)):
-        source = Remote(str(source)) if is_url(source) else Path(source).expanduser()
+        source = Remote(str(source)) if is_url(source) else user_path(source, "images")
     if isinstance(source, Image.Image):
         image = source
     elif isinstance(source, (*FILES, bytes)):
@@ -280,7 +282,7 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
         return _images("images", source)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         return _from_columns(table_from_memory(source, "images"), Path(), *columns)
-    path = Path(source).expanduser()
+    path = user_path(source, "images")
     suffix = path.suffix.lower()
     if path.is_dir():
         return _from_folder(path, *columns)
@@ -322,7 +324,7 @@ def _members(shard: Path) -> list[Member]:
 def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
     column = _column(table, image_column, IMAGE_COLUMNS)
     sources = [
-        folder / Path(entry).expanduser() if isinstance(entry, str) and not is_url(entry) else entry
+        folder / os.path.expanduser(entry) if isinstance(entry, str) and not is_url(entry) else entry
         for entry in table.column(column)
     ]
     return _images(table.name, sources, _ids(table, id_column))

@@ -44,7 +44,7 @@ class Served:
         try:
             from openai import APIConnectionError, APIError, AuthenticationError, OpenAI, RateLimitError
         except ModuleNotFoundError as error:
-            raise ValueError("endpoint needs openai: pip install 'captionbias[served]' first") from error
+            raise ValueError("endpoint needs openai: pip install '.[served]' in a clone first") from error
         ways_out = {
             AuthenticationError: f"takes no such token: put yours into {TOKEN}",
             APIConnectionError: "does not answer: start the server, or correct the address, which usually ends in /v1",

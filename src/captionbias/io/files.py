@@ -10,6 +10,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
+from captionbias.errors import InputError
+
+
+def user_path(name: str | Path, argument: str) -> Path:
+    """The path that a user names as this argument, ~ being the home; an `InputError` where no file can be."""
+    try:
+        path = Path(os.path.expanduser(name))
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(argument, f"{name!r:.60} cannot be read ({error}): give another path") from error
+    return path
+
 
 def check_ending(path: Path, *endings: str) -> None:
     """Raise a ValueError for a name with another ending than these."""

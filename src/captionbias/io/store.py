@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from captionbias.errors import InputError
-from captionbias.io.files import written_whole
-from captionbias.warnings import CaptionBiasWarning
+from captionbias.io.files import user_path, written_whole
+from captionbias.warnings import warn
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Value = TypeVar("Value")
@@ -73,9 +72,7 @@ class Store:
             return None
         except Exception as error:  # a damaged file makes its readers raise almost anything
             reason = getattr(error, "strerror", None) or "it is damaged, or another's"
-            warnings.warn(
-                f"{path} cannot be used ({reason}): what it held is computed anew", CaptionBiasWarning, stacklevel=3
-            )
+            warn(f"{path} cannot be used ({reason}): what it held is computed anew")
             if not isinstance(error, OSError):
                 _remove(path)  # or whoever looks next would be warned as well
             return None
@@ -94,12 +91,10 @@ class Store:
         except OSError as error:
             if self.folder not in _complained:
                 _complained.add(self.folder)
-                warnings.warn(
+                warn(
                     f"finished work cannot be kept in {self.folder} ({error.strerror or error}): scores are right, but "
                     "the next run computes them again. Free space there or make it writable, or name another folder "
                     "with cache= or in CAPTIONBIAS_CACHE",
-                    CaptionBiasWarning,
-                    stacklevel=3,
                 )
 
     def keys(self, kind: str, start: str = "") -> list[str]:
@@ -154,7 +149,7 @@ def open_store(cache: bool | str | Path) -> Store | None:
     usual = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "captionbias")
     folder = (os.environ.get("CAPTIONBIAS_CACHE") or usual) if cache is True else cache
     # An absolute path, for worker processes may have another working folder.
-    return Store(Path(os.path.abspath(os.path.expanduser(folder))), limit)
+    return Store(Path(os.path.abspath(user_path(folder, "cache"))), limit)
 
 
 def _remove(path: Path) -> bool:

@@ -13,9 +13,10 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench.aligned import Sides, alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import Bench, spread_of_people
 from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compare_sides, gain_scores, trials_of
-from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
+from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, SWAY_SEES_MORE, Scale, Score, worst
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import preset_settings
+from captionbias.bench.verdicts import estimates_of, worst_of
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, Message, message_of, phrase, unknown
 from captionbias.metrics.dbac_direction import PAIRINGS, DbacSettings, ask
@@ -104,6 +105,9 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         *_dbac("t_to_a", *SHAPES_ATTRIBUTE),
         *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
+        worst(
+            "dbac", "size of DBAC, net", 3, NET._replace(low=0.0), f"Of net scores the largest size. {SWAY_SEES_MORE}"
+        ),
     ],
     presets=PRESETS,
     facts_are_details=True,
@@ -196,7 +200,8 @@ def dbac(
     plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in questions if form in one.plans]
     signed = {"preset": preset, **attacker.signature(trials_of(plans)), "quality": settings.quality, "bayes": bayes}
     signed |= {"pairing": settings.pairing, "align": alignment_name(settings, bench.sides), **bench.signed()}
-    signed |= {"tasks": "given" if bench.tasks else "named", "bootstrap": bootstrap}
+    signed |= {"tasks": "given" if bench.tasks else "named", "directions": ",".join(directions)}
+    signed |= {"controls": settings.controls, "bootstrap": bootstrap}
     options = {"cache": cache, "distributed": distributed}
 
     def measured() -> Scores:
@@ -218,6 +223,9 @@ def dbac(
                 by_trial = trial_rows(bench.seeds, direction.estimates())
                 tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
         noise: dict[str, float] = {}
+        if settings.controls and all(bench.sides):
+            nets = {f"dbac_{question.name}_net": 1.0 for question in questions}
+            samples |= worst_of("dbac_worst", estimates_of(samples), nets, bench.notes)
         if bootstrap and settings.controls and all(bench.sides):
             spread = _spread(bench, settings, directions, options)
             width = math.sqrt(1 / settings.trials + overlap)
@@ -266,7 +274,7 @@ def _spread(
 
 def _check_choices(directions: Sequence[str], settings: DbacSettings) -> None:
     listed = isinstance(directions, Sequence) and not isinstance(directions, str)
-    if not listed or not directions or set(directions) - set(DIRECTIONS):
+    if not listed or not directions or not all(isinstance(one, str) and one in DIRECTIONS for one in directions):
         raise InputError("directions", f"must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
     for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
         if (value := vars(settings)[name]) not in choices:

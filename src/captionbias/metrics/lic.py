@@ -25,9 +25,10 @@ from captionbias.bench.attacks import (
     percent,
     with_sides,
 )
-from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
+from captionbias.bench.catalogue import PERCENT, SIDES, SIGNED_PERCENT, SWAY_SEES_MORE, Score, worst
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import Alignment, preset_settings
+from captionbias.bench.verdicts import estimates_of, worst_of
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, phrase
 from captionbias.progress import Progress
@@ -99,6 +100,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         *gain_scores("lic", "LIC"),
         *_lic("leakage", "leakage", "how often an attacker reads the attribute", "100 / k"),
         *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
+        worst("lic", "size of LIC x 100", 1, PERCENT, f"How far LIC is from 0, on either side. {SWAY_SEES_MORE}"),
     ],
     presets=PRESETS,
     about={
@@ -163,7 +165,7 @@ def lic(
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked, neural=attacker.precision is not None)
     if images is not None:
         if not PICTURE_READERS:
-            raise InputError("images", ": nothing here reads pictures; pip install 'captionbias[images]' first")
+            raise InputError("images", ": nothing here reads pictures; pip install '.[images]' in a clone first")
         inputs = bench.captions, images, image_encoder, cache, distributed
         attacker, pictures, beside["image_encoder"] = PICTURE_READERS[0](attacker, *inputs)
     elif image_encoder is not None:
@@ -195,6 +197,8 @@ def lic(
         compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
         compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
         samples = compare_sides(compared, bootstrap, seed, bench.copies)
+        if all(bench.sides):
+            samples |= worst_of("lic_worst", estimates_of(samples), {"lic": 1.0}, bench.notes)
         _note_unlike(samples, bench.notes)
         facts: dict[str, float] = {}
         for side, of_side in scored.items():

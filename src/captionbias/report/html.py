@@ -79,7 +79,7 @@ def html_report(
 def check_installed() -> None:
     """Raise ValueError if a package that reports are made with is missing."""
     if not find_spec("jinja2"):
-        raise ValueError("reports need jinja2: pip install 'captionbias[plots]'")
+        raise ValueError("reports need jinja2: pip install '.[plots]' in a clone")
 
 
 def render_template(template: str, **content: Any) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import SCORES
 from captionbias.bench.measurement import Measurement
+from captionbias.bench.sentence import called_in
 from captionbias.compat import result_of
+from captionbias.errors import InputError
 from captionbias.report.charts import leaderboard_chart
 from captionbias.report.drawn import WIDE, naming_drawing, words_drawing
 from captionbias.report.portrait import Portrait, audit_portrait, portrait_of
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import Picture, document
-from captionbias.report.wording import words_of
 
 
 def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "captioner") -> Picture:
@@ -30,6 +31,10 @@ def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "capt
     if isinstance(measured, Audit):
         portrait = audit_portrait(measured)
         return portrait_picture(portrait) if portrait else leaderboard_chart(rows_of(measured.as_dict()))
+    if not isinstance(measured, (Measurement, Mapping)):
+        raise InputError(
+            "measured", f"is of type {type(measured).__name__}: measure it first, as in picture(sway(...))"
+        )
     result = measured.flat() if isinstance(measured, Measurement) else measured
     metric = next((SCORES[key].metric for key in result if key in SCORES), None)
     return captioner_picture({metric: result} if metric else {}, name)
@@ -41,11 +46,8 @@ def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Pi
     if "level" not in (sway.get("details") or {}):
         scores = {metric: {"scores": result} for metric, result in results.items()}
         return leaderboard_chart(rows_of({"metrics": scores}, name))
-    details = sway["details"]
-    settings = details["settings"]
-    called = words_of([settings["attribute"]], settings["task"], len(details["attribute_counts"]))
     verdicts = {(name, key): one.verdict for key, one in sway.estimates.items() if one.verdict}
-    return portrait_picture(portrait_of({name: sway}, verdicts, called))
+    return portrait_picture(portrait_of({name: sway}, verdicts, called_in(sway)))
 
 
 def portrait_picture(portrait: Portrait) -> Picture:

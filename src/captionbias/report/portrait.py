@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison
-from captionbias.bench.catalogue import SCORES, YARDSTICK, main_scores_by_metric
+from captionbias.bench.catalogue import SCORES, YARDSTICK
 from captionbias.bench.measurement import Result
+from captionbias.bench.sentence import NO_VERDICT, claims_of, ends, verb
 from captionbias.bench.verdicts import (
     BEYOND,
     CANNOT_TELL,
@@ -25,7 +26,7 @@ from captionbias.errors import few
 from captionbias.metrics.sway.a_to_t import TASKS_NAMED
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
 from captionbias.metrics.sway.misnaming import KEYS, NAMED_LEAST
-from captionbias.metrics.sway.questions import ALL_TASKS, MISSING, NAMES, PARTS, QUESTIONS, WORDS, Question
+from captionbias.metrics.sway.questions import ALL_TASKS, MISSING, PARTS, QUESTIONS, WORDS, Question
 from captionbias.report.wording import (
     SCENES,
     Yardstick,
@@ -345,63 +346,35 @@ def about(audit: Audit, data: str = "") -> str:
 def headline(audit: Audit) -> str:
     """What captioners do more than people, in a sentence: how many of them, and which most."""
     if not audit.verdicts:
-        return "There is no verdict: that takes human captions of the same images to compare with."
+        return NO_VERDICT
     does: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for key, says in _claims(audit).items():
-        for what, names in _by_claim(audit, key, says).items():
+    for key, claims in _claims(audit).items():
+        for what, names in claims.items():
             most = _most(audit.comparisons[SCORES[key].metric], key, names)
-            does.setdefault(tuple(names), []).append((_verb(what, len(names)), most))
+            does.setdefault(tuple(names), []).append((verb(what, len(names)), most))
+    nothing, after = ends(audit.measurement(next(iter(audit.comparisons)), audit.captioners[0]).estimates)
     if not does:
-        return yardstick_of(audit).nothing
+        return nothing
     sentence = "; ".join(f"{_who(names, audit.captioners)} {_all_that(whats)}" for names, whats in does.items())
     begun = sentence[0].upper() if len(next(iter(does))) > 1 else sentence[0]  # a name stays as it is
-    return f"{begun}{sentence[1:]}. {yardstick_of(audit).after}"
+    return f"{begun}{sentence[1:]}. {after}"
 
 
-def _claims(audit: Audit) -> dict[str, str]:
-    """What a verdict of more means, by its key: of sway whom captioners name wrong, else what they do otherwise;
-    without sway what each judged score claims."""
-    if "sway" not in audit.comparisons:
-        keys = {key: Estimate(0.0) for _, key in audit.verdicts}
-        return {
-            score.key: f"show that {score.claim}"
-            for score in main_scores_by_metric(keys, audit.comparisons)
-            if score.judged and score.claim
-        }
-    more = {key for (_, key), word in audit.verdicts.items() if word in BEYOND}
-    wrong = [part for one in reversed(QUESTIONS) if one.view == NAMES for part in one.parts]
-    others = [part for one in QUESTIONS if one.view != NAMES for part in one.parts]
-    parts = wrong if any(part.key in more for part in wrong) else others
-    return {part.key: part.does.format(**named_things(audit)) for part in parts}
-
-
-def _by_claim(audit: Audit, key: str, says: str) -> Mapping[str, list[str]]:
-    """The captioners of which a verdict says more, by what each does; `says`: the same of all, if not of whom."""
-    kinds = {gap: kind for kind, gap in KEYS.items()}
-    first = next((one.key for one in QUESTIONS if key in PARTS and PARTS[key] in one.parts), key)
-    claims: dict[str, list[str]] = {}
-    for name in audit.captioners:
-        implied = key in PARTS and PARTS[key].implied and audit.verdicts.get((name, first)) in BEYOND
-        if audit.verdicts.get((name, key)) in BEYOND and not implied:
-            what = says or gap_claim(audit.details("sway", name), kinds[key], named_things(audit)["value"])
-            claims.setdefault(what, []).append(name)
-    return claims
-
-
-def gap_claim(details: Mapping[str, Any], kind: str, value: str) -> str:
-    """Who is named wrong, or left out, more often than whom."""
-    whose = whose_gap(details, kind)
-    if whose is None:
-        return f"name one {value} wrong more often"
-    one, others = whose[0], [row["attribute"] for row in details["level"] if row["attribute"] != whose[0]]
-    oftener = "more often" if whose[1] else "less often"
-    if kind == "unnamed":
-        than = f"that of {group(others[0])}" if len(others) == 1 else "others"
-        return f"leave out the {value} of {group(one)} {oftener} than {than}"
-    than = group(others[0]) if len(others) == 1 else "others"
-    if {group(one), than} == {"women", "men"}:
-        return f"call {group(one)} {than} {oftener} than they call {than} {group(one)}"
-    return f"name {group(one)} wrong {oftener} than {than}"
+def _claims(audit: Audit) -> dict[str, dict[str, list[str]]]:
+    """The captioners of which a verdict says more, by its key and what each does: by sway whom they name wrong, else
+    what they do otherwise; without sway what each judged score claims."""
+    tiers: list[dict[str, dict[str, list[str]]]] = [{}, {}]
+    for metric in ["sway"] if "sway" in audit.comparisons else audit.comparisons:
+        for name in audit.captioners:
+            own = {key: word for (captioner, key), word in audit.verdicts.items() if captioner == name}
+            result = audit.measurement(metric, name).flat().with_verdicts(own)
+            for tier, told in zip(
+                tiers, claims_of(metric, result, result.estimates, named_things(audit)), strict=False
+            ):
+                for key, what in told.items():
+                    tier.setdefault(key, {}).setdefault(what, []).append(name)
+    said = ({key: {what: names for what, names in of.items() if what} for key, of in tier.items()} for tier in tiers)
+    return next((tier for tier in said if any(tier.values())), {})
 
 
 def _most(comparison: Comparison, key: str, names: Sequence[str]) -> str:
@@ -428,12 +401,6 @@ def _all_that(whats: Sequence[tuple[str, str]]) -> str:
     if len(mosts) == 1:
         return listed([what for what, _ in whats]) + "".join(f", {most} most" for most in mosts if most)
     return listed([what + f" ({most} most)" * bool(most) for what, most in whats])
-
-
-def _verb(what: str, captioners: int) -> str:
-    """A claim with its verb in the singular of one captioner."""
-    verb, rest = what.split(" ", 1)
-    return f"{verb}s {rest.replace(' they call ', ' it calls ')}" if captioners == 1 else what
 
 
 def most_wrong(portrait: Portrait, audit: Audit) -> tuple[Row, str | None] | None:

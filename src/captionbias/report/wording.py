@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import SCORES, YARDSTICK
+from captionbias.bench.sentence import GROUPS
+from captionbias.bench.sentence import group as group
+from captionbias.bench.sentence import listed as listed
+from captionbias.bench.sentence import words_of as words_of
 from captionbias.bench.verdicts import (
     BEYOND,
     CANNOT_TELL,
@@ -18,12 +22,11 @@ from captionbias.bench.verdicts import (
     SAME_NO_YARDSTICK,
 )
 from captionbias.errors import render
+from captionbias.metrics.sway.claims import whose_gap as whose_gap
 from captionbias.metrics.sway.misnaming import KEYS
 from captionbias.statistics.samples import Estimate
 
-OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 MOST_WORDS = 3  # of each value, in a sentence
-GROUPS = {"female": "women", "male": "men"}
 # What messages call arguments, for those who measure; a report is also read by others.
 WORDS = {
     "predictions": "the captioner's captions",
@@ -42,13 +45,11 @@ WORDS = {
 
 
 class Yardstick(NamedTuple):
-    """What captions are compared with, in words: `meaning`, what a verdict says; `nothing`, where nothing is found;
-    `after`, after what is; `legend`, below the first picture; `words`, the question of words, and `words_meaning`;
-    `than`, whose captions a size is beyond; `short`, in the picture, of what needs telling there."""
+    """What captions are compared with, in words: `meaning`, what a verdict says; `legend`, below the first picture;
+    `words`, the question of words, and `words_meaning`; `than`, whose captions a size is beyond; `short`, in the
+    picture, of what needs telling there."""
 
     meaning: str
-    nothing: str
-    after: str
     legend: str
     words: str
     words_meaning: str
@@ -58,8 +59,6 @@ class Yardstick(NamedTuple):
 
 PEOPLE = Yardstick(
     "More than people: than in another person's captions of the same images.",
-    "Nothing was found that is more than people's; what is like people's, and what cannot be told, is below.",
-    "Human captions do so less.",
     "Grey row on top: the yardstick, another person's captions of the same images; “more than people” means above that "
     "row.",
     "Other words tied to the {value} more than in people's captions",
@@ -72,8 +71,6 @@ PEOPLE = Yardstick(
 )
 SCENES = Yardstick(
     "The images of a scene differ in the person alone: what differs is caused by the person, if scenes are as given.",
-    "Nothing was found that differs with the person; what is the same, and what cannot be told, is below.",
-    "The images compared differ in the person alone.",
     "Images of one scene are compared with each other: 0 is no difference.",
     "Other words that differ with the person",
     "How many more of 100 captions use the word where the image shows one {value} than where the same scene shows "
@@ -83,8 +80,6 @@ SCENES = Yardstick(
 )
 NO_PEOPLE = Yardstick(
     "No yardstick: what differs may differ as much in people's captions, for the images differ too.",
-    "Nothing was found that differs; what is the same, and what cannot be told, is below.",
-    "There is no yardstick: people may differ as much, for the images differ too.",
     "There is no yardstick: people may differ as much. With human captions, or with scenes that differ in the person "
     "alone, there is one.",
     "Other words that differ with the {value}",
@@ -171,25 +166,6 @@ def named_things(audit: Audit) -> dict[str, str]:
     return words_of(attributes, audit.settings["task_lexicon"], len(audit.attribute_counts))
 
 
-def words_of(attributes: Sequence[Any], task_lexicon: Any, values: int) -> dict[str, str]:
-    """The parts of a question by the names of the lexicons and the number of values, without an audit."""
-    named = all(isinstance(name, str) and name.isalpha() for name in attributes)
-    value = " and ".join(attributes) if named else "attribute"
-    objects = task_lexicon is None or str(task_lexicon).startswith(OBJECTS)
-    return {
-        "attribute": value if named else "the attribute",
-        "misname": "misgender people more" if value == "gender" else f"name the wrong {value} more often",
-        "value": value,
-        "tasks": "objects" if objects else "tasks",
-        "other": "the other" if values == 2 else "another",
-    }
-
-
-def group(value: str) -> str:
-    """The word for people of an attribute value."""
-    return GROUPS.get(value.lower(), value)
-
-
 def images_of(value: str) -> str:
     return f"of {GROUPS[value.lower()]}" if value.lower() in GROUPS else f"labelled {value}"
 
@@ -200,21 +176,6 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def number_word(number: int) -> str:
     """A number of captioners, as a word up to twelve."""
     return NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a list in a sentence."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def whose_gap(details: Mapping[str, Any], kind: str) -> tuple[str, bool] | None:
-    """The value whose gap ("wrong" or "unnamed") is told of, and whether it is named so more often than others: of two
-    values the one that fares worse, of more the one of the largest gap. None where no gap is known."""
-    gaps = {row["attribute"]: row[f"{kind}_gap"] for row in details.get("gaps", ()) if f"{kind}_gap" in row}
-    if not gaps:
-        return None
-    value = max(gaps, key=lambda one: gaps[one] if len(gaps) == 2 else abs(gaps[one]))
-    return value, gaps[value] > 0
 
 
 def following_words(details: Mapping[str, Any]) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:

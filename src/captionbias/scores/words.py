@@ -38,7 +38,7 @@ Z, SCALED_Z, ALPHA = 1.959963984540054, 2.5, 0.025  # of intervals; of what is a
 CHOSEN_Z, COMMON, LEAST_CHOSEN = 1.5, 4.0, 3
 SELECTION = 1.25  # what choosing adds to the standard error, which takes the chosen columns as given
 RARITIES = ((0, 0), (1, 2), (3, 5), (6, 10), (11, 20), (21, 40))  # uses by human captions that are not drawn
-LEAST_SCORED, LEAST_SCENES = 1_000, 500  # pictures; scenes
+LEAST_SCORED = 500  # pictures, or scenes
 # Four quarters of the pictures can be halved in three ways. A quarter's share of a fold has so many groups, whose sums
 # give standard errors: 200 of all images.
 QUARTERS, GROUPS = 4, 10
@@ -188,8 +188,7 @@ def fit_references(
     group = cell * GROUPS + place // (QUARTERS * FOLDS) % GROUPS
     ordered = np.lexsort((place, group))  # by pictures, so that sums are the same in whatever order images are given
     indicators = (value[:, None] == np.arange(1 if values == 2 else values)).astype(np.float64)
-    least = LEAST_SCORED if scene is None or not scene.any() else LEAST_SCENES
-    parts = [tuple(range(QUARTERS)), *(half for both in HALVES for half in both if number >= least)]
+    parts = [tuple(range(QUARTERS)), *(half for both in HALVES for half in both if number >= LEAST_SCORED)]
     images = [ordered[np.isin(quarter[ordered], part)] for part in parts]
     numbered = [np.unique(group[rows], return_inverse=True) for rows in images]
     groups = [own for _, own in numbered]

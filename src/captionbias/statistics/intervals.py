@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from captionbias.arrays import Floats
 
 LEVEL = 0.95
 RESOLUTION = 12  # decimals
+DIGITS = 6  # of what is computed from trained attackers' answers, that are the same by every processor's kernels
 _NUMBERS_AT_ONCE = 2_000_000
 # Each block counts the captions anew: with blocks of a few replicates that would take time as images squared.
 _LEAST_BLOCK = 32
@@ -87,6 +90,21 @@ def recentre(estimate: float, replicates: Floats) -> Floats:
 def rounded(value: float) -> float:
     """A score without its rounding error, of sums that were added in another order: -7e-18 is 0."""
     return round(value, RESOLUTION) + 0.0
+
+
+def in_digits(content: Any, whole: float = 1.0) -> Any:
+    """Plain content with its fractions to six significant digits of themselves or, if that is larger, of `whole`.
+
+    >>> in_digits({"lic": 0.12345678, "trials": [123.45678, 3]}, whole=100)
+    {'lic': 0.1235, 'trials': [123.457, 3]}
+    """
+    if isinstance(content, dict):
+        return {name: in_digits(one, whole) for name, one in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [in_digits(one, whole) for one in content]
+    if not isinstance(content, float) or not math.isfinite(content):
+        return content
+    return round(content, max(DIGITS - math.ceil(math.log10(max(abs(content), whole))), 0)) + 0.0
 
 
 def coefficient_of_variation(scores: Floats) -> Floats:

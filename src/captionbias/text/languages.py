@@ -12,7 +12,7 @@ from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
-from captionbias.errors import InputError
+from captionbias.errors import InputError, unknown
 from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
 
 ENGLISH = "en"
@@ -77,10 +77,10 @@ def check_language(language: str | None) -> str | None:
     >>> check_language("de"), check_language("en")
     ('de', None)
     """
+    if language is not None and not (isinstance(language, str) and language in languages()):
+        raise unknown("language", language, languages())
     if language is None or language == ENGLISH:
         return None
-    if language not in languages():
-        raise InputError("language", f"{language!r} is unknown; choose one of {', '.join(languages())}")
     load_language(language)
     return language
 
@@ -101,7 +101,7 @@ def load_language(name: str) -> Language:
     try:
         split = SPLITTERS[data["splitter"]](name, data.get("endings", []), listed)
     except ModuleNotFoundError as error:
-        raise InputError("language", f"{name!r}: {error}: pip install 'captionbias[languages]' first") from error
+        raise InputError("language", f"{name!r}: {error}: pip install '.[languages]' in a clone first") from error
     lexicons = json.loads(json.dumps(data["lexicons"]).replace('"*', '"'))
     return Language(split, cache(partial(_form, forms)), lexicons, data.get("planted"))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from captionbias.errors import InputError
+from captionbias.io.files import user_path
 from captionbias.io.formats import read_json
 from captionbias.text.languages import lexicon_of_language
 from captionbias.text.names import forms, written
@@ -22,7 +23,7 @@ SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
 MASK = re.compile(r"<[^<>\s]+>")
 _FOLDER = resources.files("captionbias.text") / "lexicons"
-KEYS = ("groups", "masked_only", "roles", "mask", "extends", "description", "source", "prompt", "title")
+KEYS = ("groups", "called", "masked_only", "roles", "mask", "extends", "description", "source", "prompt", "title")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Lexicon:
 
     `masked_only` words are masked with the others but name no label. `mask` is the token that replaces a word.
     `parts`: of a crossing, the lexicons that are crossed and have the words; see `load_lexicon`. `roles`: words that
-    say the same of another value, such as "girl" and "boy", under a name, "girl|boy"; they may be no label's. `base`:
-    the built-in lexicon that it is, or extends.
+    say the same of another value, such as "girl" and "boy", under a name, "girl|boy"; they may be no label's. `called`:
+    what else data sets call a label, in no caption. `base`: the built-in lexicon that it is, or extends.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Lexicon:
     masked_only: tuple[str, ...] = ()
     parts: tuple[Lexicon, ...] = ()
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    called: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     base: str = field(default="", compare=False)
 
     def __hash__(self) -> int:  # lexicons are the same where their words are, which dictionaries hold
@@ -95,8 +97,8 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     """A lexicon by its name, from a file, or from a mapping of labels to words; the crossing of a list of these.
 
     A file or mapping is either plain, `{"female": ["woman", ...], "male": [...]}`, or has the keys `groups`,
-    `masked_only`, `roles`, `mask`, and `extends`: the name of a built-in lexicon whose words are added to. A file is
-    JSON, or `.txt` with the name of a label a line, whose words `captionbias.text.lexicon_of` makes.
+    `called`, `masked_only`, `roles`, `mask`, and `extends`: the name of a built-in lexicon whose words are added to. A
+    file is JSON, or `.txt` with the name of a label a line, whose words `captionbias.text.lexicon_of` makes.
 
     A crossing masks the words of all its lexicons, by one token. Its labels are what a caption can name of them:
     "female, dark" where it names both, "female" where it names no second one; see `captionbias.text.named_values`.
@@ -117,12 +119,12 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if isinstance(source, (list, tuple)):
         return _crossed([load_lexicon(each) for each in source])
     if not isinstance(source, (str, Path)):
-        raise ValueError(f"a lexicon is a name, a file or a mapping of labels to words, not {source!r}")
+        raise ValueError(f"a lexicon is a name, a file or a mapping of labels to words, not {source!r:.60}")
     if str(source) in builtin_lexicons():
         return replace(_parse(_builtin(str(source)), str(source)), base=str(source))
     if translated := lexicon_of_language(str(source)):
         return replace(_parse(translated, str(source)), base=str(source))
-    path = Path(source)
+    path = user_path(source, "lexicon")
     if not path.is_file():
         known = ", ".join(builtin_lexicons())
         raise ValueError(f"lexicon {str(source)!r} is neither a built-in one ({known}) nor a file that exists")
@@ -134,6 +136,15 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if not isinstance(content, dict):
         raise ValueError(f"lexicon {path} must be a JSON object of labels and words, not a {type(content).__name__}")
     return _parse(content, path.stem)
+
+
+def check_lexicon(argument: str, source: Any) -> Any:
+    """The source of a lexicon; an `InputError` that names the argument unless it is one."""
+    try:
+        load_lexicon(source)
+    except ValueError as error:
+        raise InputError(argument, f": {error}") from error
+    return source
 
 
 def lexicon_of(names: Iterable[str]) -> dict[str, list[str]]:
@@ -224,7 +235,7 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
         if key not in KEYS:
             raise ValueError(f"lexicon {name!r}: {key!r} is none of {', '.join(KEYS)}; labels go into 'groups'")
     words = _lists(content, "groups", "label", name)
-    roles = _lists(content, "roles", "role", name)
+    roles, called = _lists(content, "roles", "role", name), _lists(content, "called", "label", name)
     alone = _words(content.get("masked_only", ()), f"lexicon {name!r}, 'masked_only'")
     mask = content.get("mask", f"<{name}>")
     if "mask" in content and not MASK.fullmatch(str(mask)):
@@ -240,9 +251,10 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
         labels = dict.fromkeys((*base.groups, *words))
         words = {label: base.groups.get(label, ()) + words.get(label, ()) for label in labels}
         alone, mask, roles = base.masked_only + alone, content.get("mask", base.mask), base.roles | roles
+        called = base.called | called
     _check_disjoint(words, alone, name)
     _check_once([*roles.items()], name)
-    return Lexicon(name, mask, words, alone, roles=roles, base=str(content.get("extends", "")))
+    return Lexicon(name, mask, words, alone, roles=roles, called=called, base=str(content.get("extends", "")))
 
 
 def _lists(content: Mapping[str, Any], key: str, kind: str, name: str) -> dict[str, tuple[str, ...]]:
@@ -250,6 +262,9 @@ def _lists(content: Mapping[str, Any], key: str, kind: str, name: str) -> dict[s
     lists = content.get(key, {})
     if not isinstance(lists, Mapping):
         raise ValueError(f"lexicon {name!r}: {key!r} must map each {kind} to a list of words")
+    for label in lists:
+        if not isinstance(label, str) or not label.strip():
+            raise ValueError(f"lexicon {name!r}: {label!r} must be the name of a {kind}, a text")
     return {label: _words(listed, f"lexicon {name!r}, {kind} {label!r}") for label, listed in lists.items()}
 
 

@@ -74,14 +74,16 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
     return known[name]
 
 
-def tokenizer_name(tokenizer: Any) -> Any:
-    """The name under which a function from a caption to its words is kept as a tokenizer; anything else as it is.
+def tokenizer_name(tokenizer: Any) -> str:
+    """The name under which a function from a caption to its words is kept as a tokenizer; a name as it is.
 
     >>> tokenizer_name("words"), tokenizer_name(str.split).partition("@")[0]
     ('words', 'str.split')
     """
-    if not callable(tokenizer):
+    if isinstance(tokenizer, str):
         return tokenizer
+    if not callable(tokenizer):
+        raise InputError("tokenizer", f"must be a name or a function, not of type {type(tokenizer).__name__}")
     name = f"{getattr(tokenizer, '__qualname__', type(tokenizer).__qualname__)}@{id(tokenizer)}"
     OTHER_TOKENIZERS[name] = tokenizer
     return name

@@ -5,7 +5,7 @@ from __future__ import annotations
 try:
     import transformers  # noqa: F401
 except ImportError as error:
-    raise ImportError("captionbias.training needs transformers: pip install 'captionbias[pretrained]'") from error
+    raise ImportError("captionbias.training needs transformers: pip install '.[pretrained]' in a clone") from error
 
 from captionbias.training.callback import BiasCallback
 from captionbias.training.captioning import caption_images

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from captionbias.errors import missing
 
 if TYPE_CHECKING:
     import torch
@@ -76,6 +78,33 @@ def caption_images(
     if size > 1:
         done = gather_object(done)
     return list(chain.from_iterable(texts for _, texts in sorted(done)))
+
+
+def find_processors(model: nn.Module, own: Any, processor: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """What reads images and what writes text, as `caption_images` takes them: those that are given, the trainer's own,
+    which may be a processor, a tokenizer or an image processor, else those where the model, or a part of it, is from.
+    """
+    from transformers import AutoImageProcessor, AutoTokenizer, PreTrainedTokenizerBase
+
+    own_tokenizer = isinstance(own, PreTrainedTokenizerBase)
+    if processor is None:
+        processor = _loaded(AutoImageProcessor, model, "encoder") if own is None or own_tokenizer else own
+    if tokenizer is None and not hasattr(processor, "batch_decode"):
+        tokenizer = own if hasattr(own, "batch_decode") else _loaded(AutoTokenizer, model, "decoder")
+    return processor, tokenizer
+
+
+def _loaded(kind: Any, model: nn.Module, part: str) -> Any:
+    """A processor from where the model is from, or this part of it."""
+    config = getattr(model, "config", None)
+    for name in (getattr(one, "name_or_path", "") for one in (config, getattr(config, part, None))):
+        with suppress(OSError, ValueError):
+            if name:
+                return kind.from_pretrained(name)
+    argument = "processor" if part == "encoder" else "tokenizer"
+    raise missing(
+        argument, "is missing: the trainer has none, nor is there one where the model is from", f"give {argument}="
+    )
 
 
 def moved(value: Any, weights: torch.Tensor) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -18,16 +19,14 @@ from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.sway.questions import MISSING, QUESTIONS
 from captionbias.text import LexiconSource, tokenize
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
     from typing_extensions import Unpack
 
-BIAS = "bias"
-ASKED_OF_ALL = {part.key for question in QUESTIONS if question.takes != MISSING for part in question.parts}
-PORTRAIT = [part.key for question in QUESTIONS for part in question.parts if part.minimised]  # the largest is `bias`
+BIAS, WORST, MISSING = "bias", "sway_worst", "sway_missing_gap"
 
 
 class BiasSettings(TypedDict, total=False):
@@ -57,9 +56,9 @@ def bias_scores(
     """Sway, DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
-    undefined is left out, and all are while its captions fit other images as well. The scores are of the images that
-    have a caption; `empty_captions` says how many have none, and `sway_missing_gap` whether a captioner is silent more
-    often with one group than with another.
+    undefined is left out (`sway_worst` is nan), and all are while its captions fit other images as well. The scores are
+    of the images that have a caption; `empty_captions` says how many have none, and `sway_missing_gap` whether a
+    captioner is silent more often with one group than with another.
 
     Args:
         predictions: `n` model captions, or `n` lists of several, some of which may be empty or None.
@@ -72,11 +71,11 @@ def bias_scores(
         **settings: see `BiasSettings`.
 
     Returns:
-        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `bias`, how
-        far from people the captions are, in captions of 100: the largest of `sway_wrong_gap`, `sway_unnamed_gap`,
-        `sway_t_to_a`, `sway_words` (of 1,000 images or more) and `sway_missing_gap` (where a caption is empty) by their
-        size; 0 is a person, and less is better. It is left out where some value is hardly ever named. Then these five,
-        `sway_t_to_a_lost`, `sway_length_gap` (in content words of 100), `sway_a_to_t` (in mentions of 100 captions),
+        `empty_captions`, the share of captions without a word, in [0, 1]; with sway `sway_worst`, also as `bias`: the
+        largest of what these images can answer, over what is tolerated. 0 is a person, and lower is better, of this
+        score alone: of most others 0 is best. As far as they are defined `sway_wrong_gap`, `sway_unnamed_gap`,
+        `sway_t_to_a`, `sway_t_to_a_lost`, `sway_words` (of 500 images or more), `sway_missing_gap` (where a caption is
+        empty), `sway_length_gap` (in content words of 100), `sway_a_to_t` (in mentions of 100 captions),
         `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100],
         or the main scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
         `..._excess`.
@@ -95,9 +94,7 @@ def bias_scores(
 
 def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
     """Word vectors of the human captions, trained once; `vectors="captions"` trains the same at each measurement."""
-    vectors = train_vectors(tokenize([text for texts in references for text in texts]))
-    vectors.called = CAPTIONS
-    return vectors
+    return train_vectors(tokenize([text for texts in references for text in texts]))
 
 
 class TrainingBias:
@@ -144,6 +141,7 @@ class TrainingBias:
         column = [column[int(row)] for row in self.people.image_ids or ()]  # of images that people describe
         empty = [all(map(is_blank, texts if is_column(texts) else [texts])) for texts in column]
         result, notes = {"empty_captions": float(np.average(empty, weights=self.people.weights))}, list[str]()
+        result |= dict.fromkeys([BIAS, WORST] if "sway" in self.options else [], math.nan)
         try:
             captions = self.people.with_predictions(column)
         except InputError as error:
@@ -157,7 +155,7 @@ class TrainingBias:
             for name in self.options:
                 result |= self._measured(name, captions, notes)
         if notes:
-            warnings.warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}", CaptionBiasWarning, stacklevel=3)
+            warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}")
         return result
 
     def _measured(self, name: str, captions: Captions, notes: list[str]) -> dict[str, float]:
@@ -173,14 +171,13 @@ class TrainingBias:
         estimates, controls = measured.estimates, self.options[name].get("controls", True)
         keys = [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
         scores: dict[str, float] = {}
-        if (portrait_keys := estimates.keys() & {*PORTRAIT}) and not any(estimates[key].doubt for key in portrait_keys):
-            scores[BIAS] = max(abs(estimates[key].value) for key in portrait_keys)
+        if WORST in estimates:
+            scores |= dict.fromkeys((BIAS, WORST), estimates[WORST].value)
         for key in filter(estimates.__contains__, keys):
             scores |= estimates[key]._replace(verdict=None).flat(key)
             if word := estimates[key].verdict:
                 scores[f"{key}_more_than_people"] = float(word == MORE)
-        keys = [key for key in keys if key in ASKED_OF_ALL or catalogue.SCORES[key].metric != "sway"]
-        if missing := [key for key in [BIAS] * bool(portrait_keys) + keys if key not in scores]:
+        if missing := [key for key in keys if key not in (*scores, MISSING)]:
             notes.append(f"{', '.join(missing)} left out: too few images, or captions that name what human ones name")
         return scores
 

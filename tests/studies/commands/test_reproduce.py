@@ -27,6 +27,7 @@ def test_all_tables_are_listed_and_what_is_missing_is_said():
     shown, _ = ran("reproduce")
     for text in ("dbac-2026", "table-15b", "imagecaptioner2-2023", "lic-2022", "lic-2023"):
         assert text in shown
+    assert "paper 'nosuchpaper' is unknown; choose one of dbac-2026, " in refused("reproduce", "nosuchpaper")
     asked = ["reproduce", "dbac-2026", "table-9"]
     assert "--predictions must be given" in refused(*asked)
     assert "must end in .json or .md" in refused(*asked, "--output", "a.csv")

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from captionbias.errors import InputError
+from captionbias.io.files import user_path
 
 # The sentence encoders of the DBAC paper, and LIC's BERT, by the names that the papers use.
 KNOWN = {
@@ -75,7 +76,7 @@ def find_model(
 def find_folder(name: str, argument: str = "encoder", revision: str | None = None) -> Path:
     """The folder of that path, that of an installed package, or the one into which what the Hub has under that name is
     fetched."""
-    folder = Path(name).expanduser()
+    folder = user_path(name, argument)
     if not folder.is_dir():
         return (revision is None and _packaged(name)) or _fetched(name, argument, revision)
     if revision is not None:
@@ -85,7 +86,7 @@ def find_folder(name: str, argument: str = "encoder", revision: str | None = Non
 
 def signed_name(name: str, folder: Path) -> str:
     """A model's name in signatures: the Hub's; with a digest of its files the folder's, or that of a package's."""
-    is_folder = Path(name).expanduser().is_dir()
+    is_folder = os.path.isdir(os.path.expanduser(name))
     own = folder.name if is_folder else name
     return f"{own}-{digest(folder)[:8]}" if is_folder or folder == _packaged(name) else own
 
@@ -96,7 +97,7 @@ def digest(folder: Path) -> str:
 
 def is_model(name: str) -> bool:
     """Whether an encoder's name can only be a pretrained model's."""
-    return name in KNOWN or "/" in name or os.sep in name or Path(name).expanduser().is_dir()
+    return name in KNOWN or "/" in name or os.sep in name or user_path(name, "encoder").is_dir()
 
 
 def _packaged(name: str) -> Path | None:

@@ -84,7 +84,9 @@ GENERATION: Options = {
     "batch_size": captioning_option(
         int, "Images a batch, on each process; of a server as many at once.", default=16, min=1
     ),
-    "max_new_tokens": captioning_option(int, "Longest caption, in tokens.", default=30, min=1),
+    "max_new_tokens": captioning_option(
+        int | None, "Longest caption, in tokens.", show_default="30; with --endpoint 300", min=1
+    ),
     "num_beams": captioning_option(int, "Beams of the search; 1 is greedy.", default=1, min=1),
     "temperature": captioning_option(float | None, "Draw captions, at this temperature."),
     "top_p": captioning_option(

@@ -5,6 +5,7 @@ attribute, more than when a person describes the same images?"""
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -12,13 +13,16 @@ import numpy as np
 
 from captionbias import errors
 from captionbias.arrays import Floats, Integers
-from captionbias.bench.catalogue import YARDSTICK, Scale, Score
+from captionbias.bench.catalogue import YARDSTICK, Scale, Score, headlines, label
 from captionbias.bench.checks import Rules
 from captionbias.bench.measurement import Counts, Prepared, Scores, metric
 from captionbias.bench.reading import IMAGES, Reading, read
 from captionbias.captions import Captions
+from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError
-from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words
+from captionbias.hashes import seeded
+from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words, worst
+from captionbias.metrics.sway.claims import claims
 from captionbias.metrics.sway.images import (
     NO_LEAN,
     LeanCounts,
@@ -49,7 +53,7 @@ from captionbias.warnings import note
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
 LEAST_OF_VALUE = 30  # images, for an interval of a gap between values
 SEVERAL_MORE = 10.0  # of 100 captions, how many more than people's tell of several persons to be noted
-QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing
+QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing, worst
 SCENES = Score(
     YARDSTICK,
     "scenes that are compared",
@@ -79,6 +83,7 @@ class SwayImages(NamedTuple):
     "other words follow the value, is more said of it, do the tasks named follow it (A to T), more than in a person's "
     "captions?",
     [*itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS), SCENES],
+    claims=claims,
     about={
         "references": "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be "
         "compared with the captioner's, the others say what the image shows. None: captions are compared within "
@@ -96,20 +101,20 @@ class SwayImages(NamedTuple):
         "either half of the images; `length`, content words of a caption of each value; `missing` captions; `tasks`, "
         "`naming_level` and `leans`",
     },
-    returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
-    "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
-    "`sway_words`, from 1,000 images on, which has no upper end; `sway_missing_gap`, where captions are missing. In "
-    "content words of 100: "
-    "`sway_length_gap`, where people or scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, "
-    "`..._high`, `..._least` and `..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and "
-    "`..._verdict`; the others are told with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of "
-    "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
-    "`sway_tasks_named`, of all; `sway_words_level_<value>`, "
-    "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
-    "`sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value one word, or twenty together, "
-    "would have been seen; `names_several`, of 100 captions, how many tell of several persons; "
-    "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; `sway_scenes`, "
-    "without human captions: scenes that are compared. And `signature`.",
+    returns="`sway_worst`, which is nan where one cannot tell. In captions of 100: `sway_wrong_gap` and "
+    "`sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as wrong, of "
+    "each `..._least` and `..._most`, and `sway_t_to_a_one`; `sway_words`, from 500 images on, which has no upper end; "
+    "`sway_missing_gap`, where captions are missing. In content words of 100: `sway_length_gap`, where people or "
+    "scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, `..._high`, `..._least` and "
+    "`..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and `..._verdict`; the others are told "
+    "with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of 100 captions of each value; "
+    "`sway_least_named`, of those of the value that is named right least often, and `sway_tasks_named`, of all; "
+    "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
+    "`sway_words_length`, of all; `sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value "
+    "one word, or twenty together, would have been seen; `names_several`, of 100 captions, how many tell of several "
+    "persons; with `label_error` of each main score `..._label_error_low/high`; "
+    "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; "
+    "`sway_scenes`, without human captions: scenes that are compared. And `signature`.",
 )
 def sway(
     captions: Captions | Counts,
@@ -122,6 +127,7 @@ def sway(
     draws: int = 5,
     seed: int = 0,
     bootstrap: int = 1000,
+    label_error: float | None = None,
     details: bool = False,
 ) -> Prepared:
     """Bias counted in captions, by six questions: what a captioner says of some people more than a person would.
@@ -141,6 +147,8 @@ def sway(
     >>> result["sway_t_to_a_verdict"], result["sway_a_to_t_verdict"]
     ('more than people', 'cannot tell')
     """
+    if label_error is not None and not (isinstance(label_error, (float, int)) and 0 < label_error < 0.5):
+        raise InputError("label_error", f"must be a share above 0 and below 0.5, not {label_error!r:.60}")
     if isinstance(captions, Counts):
         reading = read(captions, attribute_lexicon, task_lexicon, tokenizer, RULES)
         return _of_counts(reading, seed, bootstrap, details)
@@ -149,6 +157,8 @@ def sway(
     if captions.references and captions.scene:
         ways = errors.phrase("leave {references} out"), errors.phrase("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
+    again: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon, "lean": lean}
+    again |= {"tokenizer": tokenizer, "draws": draws}
     reading = read(captions, attribute_lexicon, task_lexicon, tokenizer, RULES)
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
@@ -161,8 +171,12 @@ def sway(
     bootstrap = _replicates(bootstrap, images.values, pictures, notes) if images.scene is None else bootstrap
     draws = 0 if scenes is not None else 1 if images.single else draws
     signed = {"lean": counts.source, "draws": draws, **reading.signed}
+    signed |= {"missing": digest_of_rows(captions.missing)} if captions.missing else {}
     signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
+    signed |= {} if label_error is None else {"label_error": label_error}
+    asked = {} if captions.part else worst.answerable(captions, images, counts, of_tasks)
+    signed["worst"] = ",".join(asked.values())
 
     def inputs() -> SwayInput:
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
@@ -180,6 +194,7 @@ def sway(
             seed=seed,
             replicates=bootstrap,
             notes=notes,
+            asked=asked,
             captions=captions,
             attribute=lexicons[0],
             task=lexicons[1],
@@ -190,7 +205,10 @@ def sway(
         )
 
     def measured() -> Scores:
-        return _scores(inputs(), resampling, scenes, details)
+        scores = _scores(inputs(), resampling, scenes, details)
+        if label_error is not None:
+            scores.facts.update(_with_wrong_labels(scores, captions, label_error, seed, **again))
+        return scores
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured, lambda: [inputs().units])
 
@@ -224,8 +242,9 @@ def _of_counts(reading: Reading, seed: int, bootstrap: int, details: bool) -> Pr
         seed=seed,
         replicates=bootstrap,
         notes=reading.notes,
+        asked=worst.of_sums(asked),
     )
-    settings = {**reading.signed, "seed": seed, "bootstrap": bootstrap}
+    settings = {**reading.signed, "worst": ",".join(sums.asked.values()), "seed": seed, "bootstrap": bootstrap}
     return Prepared(settings, lambda: _scores(sums, asked, None if people else 0, details))
 
 
@@ -237,6 +256,27 @@ def _share_of_several(sums: Floats, notes: list[str]) -> float:
         text = f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
         note(notes, text, about="predictions")
     return float(share)
+
+
+def _with_wrong_labels(scores: Scores, captions: Captions, share: float, seed: int, **options: Any) -> dict[str, float]:
+    """The least and the most that each main score reads as it is, and with this share of the labels of each value in
+    turn taken for another."""
+    labels, chance = np.array(captions.attributes), seeded(captions.keys, seed)
+    values, samples = np.unique(labels).tolist(), [scores.samples]
+    for value, other in zip(values, [*values[1:], values[0]], strict=True):
+        own, wrong = np.flatnonzero(labels == value), labels.astype(object)
+        wrong[own[np.argsort(chance[own], kind="stable")[: round(share * len(own))]]] = other
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are those of the labels as they are
+            samples.append(sway.measure(captions.with_attributes(wrong), seed=seed, bootstrap=0, **options).samples)
+    facts, read = dict[str, float](), list[str]()
+    for key in headlines("sway"):
+        of_key = [float(sample[key].values.mean()) for sample in samples if key in sample]
+        if len(of_key) == len(samples):
+            facts |= {f"{key}_label_error_low": min(of_key), f"{key}_label_error_high": max(of_key)}
+            read.append(f"{label(key)} {min(of_key):.1f} to {max(of_key):.1f}")
+    note(scores.notes, f"{100 * share:g} of 100 labels of one value wrong read {'; '.join(read)}", about="label_error")
+    return facts
 
 
 def _of_tasks(
@@ -285,6 +325,9 @@ def _scores(inputs: SwaySums, resampling: Sequence[QuestionModule], scenes: int 
         answers += [missing.answer(inputs)]
     if scenes is not None:
         answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
+    scores = {key: sample for answer in answers for key, sample in answer.scores.items()}
+    doubts = {key: doubt for answer in answers for key, doubt in answer.doubts.items()}
+    scores |= worst.answer(inputs, scores, doubts)
     sums = totals(inputs.units)
     images, *of_values = sums[IMAGES][:, 0].round().astype(int).tolist()
     facts = {
@@ -303,10 +346,10 @@ def _scores(inputs: SwaySums, resampling: Sequence[QuestionModule], scenes: int 
         tables |= {"leans": lean_rows(named, drawn.leans)} if details else {}
         artefacts = SwayImages(named.values, named.row, named.value, drawn.suggested, words_of_both)
     return Scores(
-        {key: sample for answer in answers for key, sample in answer.scores.items()},
+        scores,
         facts,
         inputs.notes,
         tables,
         artefacts,
-        doubts={key: doubt for answer in answers for key, doubt in answer.doubts.items()},
+        doubts=doubts,
     )

@@ -16,10 +16,12 @@ from captionbias.bench.reading import Reading, Side, share_naming
 from captionbias.captions import Captions
 from captionbias.errors import InputError, few, phrase, unknown
 from captionbias.hashes import Hashes
+from captionbias.io.files import user_path
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.groups import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.languages import english_name
+from captionbias.text.lexicon import check_lexicon
 from captionbias.warnings import note
 
 BEARER = "person"  # whoever has the attribute is not a task
@@ -53,9 +55,10 @@ class NamedImages(NamedTuple):
     single: bool  # whether images have one human caption, so that nobody else says what they show
     scene: Integers | None  # of each image without human captions the number of its scene, of all one without scenes
 
-    def pictures(self) -> Integers:
-        """How many pictures of each value there are."""
-        return np.bincount(np.unique(np.column_stack((self.value, self.picture)), axis=0)[:, 0])
+    def pictures(self, rows: Any = slice(None)) -> Integers:
+        """How many pictures of each value there are, or these rows are of."""
+        pictures = np.unique(np.column_stack((self.value, self.picture))[rows], axis=0)[:, 0]
+        return np.bincount(pictures, minlength=len(self.values))
 
     def flags_of(self, rows: Integers) -> CaptionFlags:
         """What the human captions in these rows say, one of each image."""
@@ -180,7 +183,7 @@ def count_leans(
 ) -> LeanCounts:
     """The counts that ship for these lexicons, or those they extend, and these labels; else those of these images; or
     what is given of each value's tasks."""
-    if lean not in (None, "shipped", OWN):
+    if lean is not None and not (isinstance(lean, str) and lean in ("shipped", OWN)):
         return _leans_from(named, lean)
     table = json.loads((resources.files("captionbias.metrics.sway") / f"{SHIPPED}.json").read_text("utf-8"))
     names, bases = zip(*((lexicon.name, english_name(lexicon.base)) for lexicon in lexicons), strict=True)
@@ -213,9 +216,9 @@ def count_leans(
 
 def _leans_from(named: NamedImages, lean: Any) -> LeanCounts:
     """As if so many images of a value, and of no other, showed each of the tasks that are given as the value's."""
-    if isinstance(lean, (str, Path)) and not Path(lean).is_file():
+    if isinstance(lean, (str, Path)) and not user_path(lean, "lean").is_file():
         raise unknown("lean", str(lean), ("shipped", OWN, "a file of each value's tasks"))
-    lexicon = load_lexicon(lean)
+    lexicon = load_lexicon(check_lexicon("lean", lean))
     number = {task.casefold(): place for place, task in enumerate(named.tasks)}
     known = {"a label of these images": [*named.values], "in the task lexicon": [*number]}
     for what, names in zip(known, (lexicon.labels, itertools.chain(*lexicon.groups.values())), strict=True):

@@ -40,6 +40,7 @@ class SwaySums:
     seed: int
     replicates: int
     notes: list[str]
+    asked: Mapping[str, str]  # the names of the questions that the data can answer, by their keys
 
     @cached_property
     def groups(self) -> Integers:

@@ -9,6 +9,7 @@ NAMES, WORDS, IN_A_LINE = "names", "words", "in a line"  # shown with whom is na
 LEANS, ALL_TASKS = "leans", "all tasks"  # which tasks go with whom; all tasks that are there
 OTHERS = "others"  # human captions, or captions of the same scene
 MISSING = "missing"  # images without a caption
+TOLERANCE = 5.0  # captions of 100, of each question; of how much is said words of 100
 
 
 class Part(NamedTuple):
@@ -16,14 +17,18 @@ class Part(NamedTuple):
 
     `asks`: what it asks, in a line of its own. `does`: what a captioner of which it says more does, verb first, with
     the words of `captionbias.report.wording.words_of` filled in, as in a title; empty where the details say who is
-    worse off. `implied`: whether the first part says as much. `minimised`: whether a training minimises it.
+    worse off. `implied`: whether the first part says as much.
     """
 
     key: str
     asks: str
     does: str = ""
     implied: bool = False
-    minimised: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called where sway is understood."""
+        return self.key.removeprefix("sway_").removesuffix("_gap")
 
 
 class Question(NamedTuple):
@@ -44,8 +49,8 @@ QUESTIONS = (
     Question(
         "Is one {value} worse off?",
         (
-            Part("sway_wrong_gap", "is one value named wrong more often?", minimised=True),
-            Part("sway_unnamed_gap", "is one value left unnamed more often?", minimised=True),
+            Part("sway_wrong_gap", "is one value named wrong more often?"),
+            Part("sway_unnamed_gap", "is one value left unnamed more often?"),
         ),
         NAMES,
     ),
@@ -56,7 +61,6 @@ QUESTIONS = (
                 "sway_t_to_a",
                 "do wrong names follow the surroundings?",
                 "{misname} beside {other} {value}'s {tasks}",
-                minimised=True,
             ),
             Part(
                 "sway_t_to_a_lost",
@@ -75,7 +79,6 @@ QUESTIONS = (
                 "sway_words",
                 "do other words follow the attribute?",
                 "use other words that follow the {value}",
-                minimised=True,
             ),
         ),
         WORDS,
@@ -103,7 +106,6 @@ QUESTIONS = (
                 "sway_missing_gap",
                 "are captions of one value missing more often?",
                 "caption one {value} less often",
-                minimised=True,
             ),
         ),
         takes=MISSING,

@@ -77,7 +77,7 @@ def answer(asked: SwayInput) -> QuestionResult:
     doubts: dict[str, str] = {}
     if followed:
         samples = [_sample(of_value.amount, asked, None if np.isnan(one) else float(one)) for of_value in followed]
-        lows = [sample.estimate().low or 0.0 for sample in samples]  # type: ignore[union-attr]
+        lows = [sample.estimate().ends[0] for sample in samples]  # type: ignore[union-attr]
         scores[KEY] = samples[int(np.argmax(lows))]
         longer = asked.named.scene is None and tied.length >= LONGER
         if longer and max(lows) > 0 and _are_unsaid(tied, followed):
@@ -114,6 +114,19 @@ def _shown(followed: scoring.Followed) -> list[int]:
     return [column for column, times in followed.columns.most_common() if times >= scoring.HALVINGS]
 
 
+def can_be_scored(named: NamedImages, without: int) -> bool:
+    """Whether there are pictures enough for a score, with so many that the captioner is silent about."""
+    places = _places(named)
+    pictures = len(np.unique(named.picture[places])) + without
+    return pictures >= scoring.LEAST_SCORED and bool(named.pictures(places).min() >= LEAST_IMAGES)
+
+
+def _places(named: NamedImages) -> Integers:
+    """The images that have captions enough."""
+    captions = np.bincount(named.image, minlength=len(named.value))
+    return np.flatnonzero((captions > 1) | named.single | (named.scene is not None))
+
+
 def _tied(asked: SwayInput) -> Tied | None:
     """The words of both sides; None, with a note, where too few images have captions enough."""
     named, captions = asked.named, asked.captions
@@ -123,10 +136,8 @@ def _tied(asked: SwayInput) -> Tied | None:
     by_side = zip((words.model_image, words.human_image), used, strict=True)
     said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
     lengths = [float(named.weight @ (table @ both.content.astype(np.float64))) for table in (said, people)]
-    captions_of_each = np.bincount(named.image, minlength=len(named.value))
-    places = np.flatnonzero((captions_of_each > 1) | named.single | (named.scene is not None))
-    pictures = np.unique(np.column_stack((named.value, named.picture))[places], axis=0)[:, 0]
-    few = np.bincount(pictures, minlength=len(named.values)).min() < LEAST_IMAGES
+    places = _places(named)
+    few = named.pictures(places).min() < LEAST_IMAGES
     if few and named.scene is not None:
         of_what = "scenes with" if captions.scene else "images of"
         text = f"words are not compared: it takes {LEAST_IMAGES} {of_what} each value"

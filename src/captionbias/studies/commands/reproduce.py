@@ -55,12 +55,13 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, **value
     from captionbias.io.formats import read_json
     from captionbias.studies.reproduce import find_table, listing
     from captionbias.studies.reproduce import reproduce as measured
+    from captionbias.studies.tables import TABLES
 
-    if paper is None or table is None:
+    if paper is None or (table is None and paper in TABLES):
         show(listing())
         say("From a model and images on: captionbias masking (dbac-2026 table-4).")
         return
-    paper_table = find_table(paper, table)
+    paper_table = find_table(paper, table or "")
     check_masking(values)
     if output and output.suffix not in (".json", ".md"):
         raise ValueError(f"--output {output} must end in .json or .md")
@@ -72,7 +73,7 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, **value
     files, options = split_options(values)
     captioners = read_captioners(**files) if values["predictions"] else {}
     choices = {"encoders": encoders or ()} | ({"vectors": vectors} if vectors else {})
-    result = measured(paper, table, captioners, **choices, shares=shares, fast=fast, watch=note, **options)
+    result = measured(paper, paper_table.name, captioners, **choices, shares=shares, fast=fast, watch=note, **options)
     show(result.grids())
     for signature in dict.fromkeys(result.signatures):
         say(f"signature {signature}")
