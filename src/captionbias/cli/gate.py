@@ -13,6 +13,7 @@ import typer
 from captionbias.bench import catalogue
 from captionbias.cli.measure import COMMON, measured_by, read_files
 from captionbias.cli.options import (
+    COUNTS,
     FILES,
     MARGINS,
     PREDICTIONS,
@@ -48,7 +49,7 @@ BOUNDS: Options = {
         show_default="5",
     ),
 }
-OPTIONS = PREDICTIONS | FILES | BOUNDS | MARGINS | metric_options(*COMMON, preset="fast")
+OPTIONS = PREDICTIONS | FILES | COUNTS | BOUNDS | MARGINS | metric_options(*COMMON, preset="fast")
 
 
 def gate(
@@ -82,10 +83,10 @@ def gate(
     files, chosen = split_options(values)
     chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
     captioners = read_files(**files)
-    if all(captions.predictions is None for captions in captioners.values()):
+    if not files["counts"] and all(captions.predictions is None for captions in captioners.values()):
         captions = _person(captioners[""], chosen.get("seed", 0))
         answer = partial(_images_needed, _tolerances(tolerance or []))
-        for _, line in _asked(captions, measured_by("sway", captions, chosen), answer):
+        for _, line in _asked(measured_by("sway", captions, chosen), answer):
             say(line)
         return
     if not bounds and not portrait:
@@ -101,7 +102,7 @@ def gate(
         estimates = {key: known for one in measured.values() for key, known in one.estimates.items()}
         answers = [_within(score, most, estimates) for score, most in bounds]
         if portrait:
-            answers += _asked(captions, measured["sway"], partial(_judged, _tolerances(tolerance or [])))
+            answers += _asked(measured["sway"], partial(_judged, _tolerances(tolerance or [])))
         for status, line in answers:
             statuses.add(status)
             say(f"{name and f'{name}: '}{line}")
@@ -164,13 +165,13 @@ def _interval(score: str, estimates: Mapping[str, Estimate]) -> Estimate:
 
 
 def _asked(
-    captions: Captions, measured: Measurement, answer: Callable[[str, Estimate, Measurement], tuple[int, str]]
+    measured: Measurement, answer: Callable[[str, Estimate, Measurement], tuple[int, str]]
 ) -> Iterator[tuple[int, str]]:
     """Each question of the portrait, with the status and the line that answer it."""
     from captionbias.metrics.sway.questions import QUESTIONS
 
     for question in QUESTIONS:
-        reason = _not_asked(question, captions, measured)
+        reason = _not_asked(question, measured)
         for part in question.parts:
             estimate = measured.estimates.get(part.key)
             if reason:
@@ -185,20 +186,22 @@ def _asked(
             yield status, f"{part.asks} {line}"
 
 
-def _not_asked(question: Question, captions: Captions, measured: Measurement) -> str:
+def _not_asked(question: Question, measured: Measurement) -> str:
     """What a question takes that these data lack; empty if it lacks nothing."""
     from captionbias.metrics.sway.questions import ALL_TASKS, MISSING, OTHERS
     from captionbias.scores.words import LEAST_SCORED
 
     if question.takes == MISSING:
-        return "" if captions.missing else "no caption is missing"
+        return "" if question.key in measured.estimates else "no caption is missing"
     if question.parts[0].name in measured.settings["worst"].split(","):
         return ""
+    if measured.artefacts is None and question.key in ("sway_words", "sway_a_to_t"):
+        return "counts cannot answer it, a sample of the captions can"
     if question.key == "sway_words":
         return f"it takes {LEAST_SCORED} images, or scenes"
     if question.takes == OTHERS:
         return "it takes human captions, or scenes"
-    if question.takes == ALL_TASKS and captions.tasks is None:
+    if question.takes == ALL_TASKS and measured.settings["tasks"] != "given":
         return "without --tasks the score is a range that hardly ever tells"
     return "it takes human captions, or scenes with --tasks that go with a value"
 
