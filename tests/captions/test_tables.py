@@ -289,7 +289,7 @@ def test_a_small_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_d
         assert (status, megabytes < 500) == (2, True)
         assert re.search(
             rf"{file.name}: column '\w+' unpacks to [\d,]+ cells and [\d,]+ MB or more; the limit is 5,000,000 cells "
-            r"and 500 MB: give fewer rows, or read the file in Python and pass the table",
+            r"and 500 MB: give fewer rows, count the captions with captionbias count, or read the file",
             said,
         )
 

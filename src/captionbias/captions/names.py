@@ -19,6 +19,7 @@ IN_FILES = {
 }
 
 USUAL_ID = "image_id"
+DRAWN_OF = "drawn_of"  # of how many images the rows are a sample
 VALUE = "value"  # what a file that is not a table says of each image
 # Names to guess by, in the order of how sure they are: one table may have several of them.
 NAMES = {

@@ -16,7 +16,7 @@ from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import Captions, People, check_captions, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.names import COLUMNS, SIDES, plain_name
+from captionbias.captions.names import COLUMNS, DRAWN_OF, SIDES, plain_name
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, numbered, one_hot, with_together
 from captionbias.errors import InputError, few, missing, phrase
@@ -295,6 +295,9 @@ def _once_each(human: Sequence[str], attributes: Sequence[str], notes: list[str]
         key = os.path.realpath(user_path(data, name)) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
             table = as_table(data, name)
+            if DRAWN_OF in table.columns:
+                drawn_of = table.column(DRAWN_OF)
+                notes.append(f"{table.name}: {len(drawn_of):,} of {drawn_of[0]:,} images, drawn by hash")
             groups: dict[str, Sequence[str]] = {}
             if len(human) > 1 and any(map(table.spelled, human)):
                 groups[", ".join(human)] = human

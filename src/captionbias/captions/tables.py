@@ -493,8 +493,8 @@ def _parquet(path: File) -> Table:
                     if cells > MOST_CELLS or size > MOST_BYTES:
                         raise ValueError(
                             f"{path}: column '{column}' unpacks to {cells:,} cells and {size / 1e6:,.0f} MB or more; "
-                            f"the limit is {MOST_CELLS:,} cells and {MOST_BYTES / 1e6:,.0f} MB: give fewer rows, or "
-                            "read the file in Python and pass the table"
+                            f"the limit is {MOST_CELLS:,} cells and {MOST_BYTES / 1e6:,.0f} MB: give fewer rows, "
+                            "count the captions with captionbias count, or read the file in Python and pass the table"
                         )
                     values += _values(batch.column(0))
         return values

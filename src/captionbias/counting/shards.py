@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from captionbias.captions.names import USUAL_ID
+from captionbias.captions.names import DRAWN_OF, USUAL_ID
 from captionbias.captions.values import image_keys
-from captionbias.counting.counts import CAPTIONS, as_table, count, digest_of, merge_counts, without_small_cells
+from captionbias.counting.counts import (
+    CAPTIONS,
+    as_table,
+    count,
+    counts_of,
+    digest_of,
+    merge_counts,
+    without_small_cells,
+)
 from captionbias.errors import InputError, few, within
 from captionbias.hashes import hashes_of, mix
 from captionbias.io.files import written_whole
@@ -56,6 +64,8 @@ def count_files(
         processes: how many count at a time.
         **options: of `count`.
     """
+    import pyarrow as pa
+
     files, output = [file for shard in shards for file in _files(Path(shard))], Path(output)
     parts = output.with_name(f"{output.name}.parts")
     named = {parts / _part_name(file, sample, options): file for file in files}
@@ -68,10 +78,11 @@ def count_files(
     for file, table in tables.items():
         if (twin := seen.setdefault(digest_of(table, CAPTIONS), file)) != file:
             raise InputError("shards", f": {file} has the captions of {twin}: an image counts once")
-    if sample:
-        samples = (_read(_sample_of(part)) for part in named)
-        _write(_least(list(samples), sample, options), output.with_suffix(".sample.parquet"))
     merged = merge_counts(tables.values())
+    if sample:
+        images = _least([_read(_sample_of(part)) for part in named], sample, options)
+        drawn_of = pa.repeat(counts_of(merged).images, len(images))
+        _write(images.append_column(DRAWN_OF, drawn_of), output.with_suffix(".sample.parquet"))
     _write(without_small_cells(merged, min_cell) if min_cell else merged, output)
     for part in parts.iterdir():
         part.unlink()
