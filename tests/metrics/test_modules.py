@@ -140,7 +140,7 @@ def test_images_without_a_caption_are_left_out(load: Any) -> None:
 
 def test_what_only_all_rows_show_is_refused_and_all_rows_are_forgotten(load: Any) -> None:
     good, rows, module = captions(), captions(), load("gender_error")
-    rows["attributes"][40] = "nobody"
+    rows["attributes"][40:44] = ["nobody"] * 4
     for start in (0, 20, 40):
         module.add_batch(**part(rows, start, start + 20))
     one = {"predictions": ["a man"], "attributes": ["male"]}
