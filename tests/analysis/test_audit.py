@@ -87,7 +87,7 @@ def test_each_has_the_scores_of_the_metric_alone_and_every_step_is_told(captione
     assert (shares[0], told[-1]) == (0.0, ("done", 1.0))
     assert any(step.startswith("DBAC of biased: attacker ") for step, _ in told)
     assert [step for step, _ in told if ":" not in step] == [
-        *("word vectors", "DBAC of faithful", "DBAC of biased"),
+        *("DBAC of faithful", "DBAC of biased"),
         *("quality of faithful", "quality of biased", "done"),
     ]
 

@@ -19,15 +19,15 @@ AGES = "--predictions nic.parquet --attributes ages.csv --attribute age"
 
 @pytest.fixture(scope="module")
 def inputs(folder, tmp_path_factory):
-    """The planted captioners, with light, dark and a few unsure skins, and tables of labels that are no values."""
+    """The planted captioners, with light, dark and a few tan skins, and tables of labels that are no values."""
     inputs = tmp_path_factory.mktemp("inputs") / "files"
     shutil.copytree(folder, inputs)
     people = pq.read_table(inputs / "people.parquet")
-    skin = [["light", "dark", "unsure"][n] for n in np.random.default_rng(0).choice(3, IMAGES, p=[0.4, 0.5, 0.1])]
+    skin = [["light", "dark", "tan"][n] for n in np.random.default_rng(0).choice(3, IMAGES, p=[0.4, 0.5, 0.1])]
     pq.write_table(people.append_column("skin", [skin]), inputs / "people.parquet")
     for name, column, labels in (
         ("numbers.csv", "gender", ["0", "1", "0"]),
-        ("words.csv", "gender", ["female", "man", "Unsure"]),
+        ("words.csv", "gender", ["female", "man", "non-binary"]),
         ("ages.csv", "age", ["big", "small"]),
     ):
         rows = [f"{image},{labels[image % len(labels)]}" for image in range(IMAGES)]
@@ -73,7 +73,7 @@ REFUSED = [
             ("words.csv", "40 of 120 images have it: leave these out, with --keep female --keep man"),
         )
     ),
-    (f"measure lic {CROSSED}", "attributes: 'female, unsure', 'male, unsure' are not labels of --attribute 'gender+ra"),
+    (f"measure lic {CROSSED}", "attributes: 'female, tan', 'male, tan' are not labels of --attribute 'gender+ra"),
     (f"measure gender_error {CROSSED}", "--attribute 'gender+race' has 8 labels"),
     (f"measure lic {SIDES} --attribute gender --attribute gender", "--attribute-column: two attributes are both 'gend"),
     (f"measure lic {CROSSED} --attribute-column sex", "--attribute-column names 1 columns for 2"),

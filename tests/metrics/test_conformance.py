@@ -137,7 +137,7 @@ def test_neither_the_order_of_images_nor_of_human_captions_nor_the_files_that_th
 @pytest.mark.parametrize("name", ["lic", "dbac"])
 def test_of_captions_half_as_long_again_as_people_s_one_cannot_tell(name):
     columns = planted(name, 300, a_to_t=0.9, t_to_a=0.9)
-    longer = [f"{text} It is late in the day, and nobody else is there." for text in columns["predictions"]]
+    longer = [f"{text} It is {row} in the day, and nobody is there." for row, text in enumerate(columns["predictions"])]
     metric, options = metric_and_options(name, bootstrap=60)
     usual, found = (metric.measure(**columns | changed, **options) for changed in ({}, {"predictions": longer}))
     judged = [one for key, one in found.estimates.items() if SCORES[key].judged]

@@ -1,6 +1,7 @@
 """DBAC from captions to numbers: its options, its notes, which captions a trial draws, and that it repeats itself."""
 
 import json
+import math
 import re
 import sys
 import warnings
@@ -97,6 +98,8 @@ def test_the_model_side_alone_needs_tasks_for_t_to_a(planted, result):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_one_direction_alone_is_the_same_as_among_both(direction, planted, result):
     alone = dbac(**planted, **FAST, directions=(direction,), details=True)
+    worst = alone.pop("dbac_worst")
+    assert math.isnan(worst) or worst == pytest.approx(abs(alone[f"dbac_{direction}_net"]))
     assert without(alone) == {key: value for key, value in without(result).items() if direction in key}
     assert alone["details"][direction] == result["details"][direction]
     assert set(DIRECTIONS) & set(alone["details"]) == {direction}
@@ -141,6 +144,7 @@ def test_what_is_undefined_is_left_out():
     undefined = [f"a_to_t{form}" for form in ("_matched", "_blind", "_net")]
     assert not [key for key in result if any(part in key for part in undefined) and not key.startswith("effective")]
     assert "dbac_t_to_a_matched" in result
+    assert math.isnan(result.pop("dbac_worst"))
     json.dumps(result, allow_nan=False)
 
 

@@ -92,7 +92,7 @@ def test_without_controls_half_as_many_attackers_say_the_same_and_one_side_alone
     (with_controls, twice), (without, once) = trained(planted), trained(planted, controls=False)
     assert (twice, once) == (16, 8)
     assert with_controls.pop("signature") != without.pop("signature")
-    left_out = {key for key in with_controls if "_blind" in key or "_net" in key}
+    left_out = {key for key in with_controls if "_blind" in key or "_net" in key or "_worst" in key}
     assert {f"dbac_{name}{form}" for name in DIRECTIONS for form in ("_blind", "_net")} < left_out
     assert without == {key: value for key, value in with_controls.items() if key not in left_out}
     for side in ("predictions", "references"):

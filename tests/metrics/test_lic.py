@@ -167,8 +167,8 @@ def test_nothing_unseen_to_score_is_known_before_anything_is_trained():
 def test_a_second_captioner_has_the_human_attackers_of_the_first(planted, tmp_path):
     """Its words come in another order, and all that people say it says too."""
     every = " ".join(sorted({word for texts in planted["references"] for text in texts for word in text.split()}))
-    first = [f"{text} {every}" for text in planted["predictions"]]
-    second = [f"{every} {texts[0]}" for texts in planted["references"]]
+    first = [f"{text} {every} {row}" for row, text in enumerate(planted["predictions"])]
+    second = [f"{row} {every} {texts[0]}" for row, texts in enumerate(planted["references"])]
     options = FAST | {"cache": tmp_path}
     found = [lic(**planted | {"predictions": predictions}, **options)["lic_d"] for predictions in (first, second)]
     assert found[0] == found[1]

@@ -263,7 +263,7 @@ def test_pools_of_rarity_are_by_the_uses_of_captions_that_are_not_drawn():
 
 
 def test_too_few_pictures_have_a_list_and_no_score():
-    value, said, captioner, _ = pictures(900)
+    value, said, captioner, _ = pictures(490)
     references = fitted(value, said)[0]
     assert list_words(every_tie(captioner, references)).q.shape == (1, WORDS)
     assert found(captioner, references) == []

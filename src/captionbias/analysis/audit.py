@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.attackers.base import SMALLEST_CLASS
@@ -171,13 +170,11 @@ def audit(
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
     crossed = _crossed_attributes(attribute_lexicon, first.attributes)
-    aligned = "dbac" in chosen and first.references is not None and vectors in (None, CAPTIONS)
-    trained = aligned and any(captions.words().lacking() for captions in checked.values())
     missing: list[str] = []
     explained = checked if "lic" in chosen and not scores_only else {}
     scored = {} if scores_only or not _quality_is_scored(first, missing) else checked
     measurements = len(chosen) * (1 + len(crossed)) * len(checked)
-    steps = _Steps(watch, measurements + len(explained) + len(scored) + trained, missing)
+    steps = _Steps(watch, measurements + len(explained) + len(scored), missing)
 
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     chance: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
@@ -186,10 +183,6 @@ def audit(
     settings |= {name: _plain(source, lambda words: asdict(load_lexicon(words))) for name, source in sources.items()}
     settings |= {"vectors": _plain(vectors, vectors_name), "quality_images": quality_images}
     settings |= {"margins": dict(margins)} if margins else {}
-    if trained:
-        steps.begin("word vectors")
-        vectors = train_vectors(first.words().human)
-        vectors.called = CAPTIONS
     options = {**sources, **chance, "preset": preset, "cache": cache, "details": True, "distributed": distributed}
     options |= {"directions": _directions(chosen, first, missing), "progress": steps.within}
     margin_of = margins_by_metric(margins, chosen)

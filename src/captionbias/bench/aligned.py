@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, load_vectors
 from captionbias.bench.protocol import Alignment, vectors_name
-from captionbias.captions import Words
+from captionbias.captions import Captions, Words
 from captionbias.captions.check import digest_of_rows
 from captionbias.captions.values import is_column
 from captionbias.errors import InputError
@@ -68,12 +69,16 @@ def alignment_name(settings: Alignment, sides: Sides) -> str:
     return ",".join(parts)
 
 
-def alignment_vectors(human: Tokens, masked: Sequence[Words], settings: Alignment) -> Any:
-    """The word vectors that align captions, read even if no word needs them; "captions" are of human ones, the same
-    beside any captioner, and made if some does."""
-    own = settings.vocabulary
-    lacking = own is not None or any(table.lacking() for table in masked)
-    return load_vectors(settings.vectors, human) if lacking or settings.vectors != CAPTIONS else None
+def alignment_vectors(
+    human: Tokens, masked: Sequence[Words], settings: Alignment, captions: Captions | None = None
+) -> Any:
+    """The word vectors that align captions, read even if no word needs them; "captions" are of human ones, made if some
+    does, and where these are whose `captions` once for all captioners."""
+    of_these = isinstance(settings.vectors, str) and settings.vectors == CAPTIONS
+    if of_these and settings.vocabulary is None and not any(table.lacking() for table in masked):
+        return None
+    load = partial(load_vectors, settings.vectors, human)
+    return captions.cached("vectors", settings.tokenizer, load) if of_these and captions else load()
 
 
 def align_human(

@@ -224,7 +224,8 @@ class Bench:
             self.words.mask(*((self.mentions[kind], self.lexicons[kind].mask) for kind in kinds)) for kinds in forms
         ]
         used = aligned and by_vectors(aligned, self.sides)
-        vectors = alignment_vectors(self.words.human, tables, aligned) if aligned and used else None
+        people = self.reading.captions
+        vectors = alignment_vectors(self.words.human, tables, aligned, people) if aligned and used else None
         masked = []
         for kinds, table in zip(forms, tables, strict=True):
             masks, human, report = tuple(self.lexicons[kind].mask for kind in kinds), table.human, None

@@ -28,7 +28,7 @@ from captionbias.captions.values import (
     image_keys,
     is_missing,
 )
-from captionbias.errors import InputError, few, phrase
+from captionbias.errors import Argument, InputError, Message, few, phrase
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
 LEAST_SHARED = 0.05  # of the images of the smaller table
@@ -186,16 +186,13 @@ def _single(argument: str, cells: Series, column: Column) -> Series:
         if value is None or values.setdefault(str(image), value) != value:
             is_what = f"is {cell!r}" if value is None else f"is both {values[str(image)]} and {value}"
             one = "number above 0" if argument == "weights" else "scene"
-            without = {
-                "weights": phrase("read none ({weight_column})", weight_column=""),
-                "scene": phrase("read none ({scene_column})", scene_column=""),
-            }
+            none = Message("read none (", Argument(f"{argument.removesuffix('s')}_column", ""), ")")
             raise InputError(
                 argument,
                 f": that of image {image} {is_what} in {column}:",
                 f"give each image one {one}",
                 "leave it out",
-                without[argument],
+                none,
             )
     return pd.Series(values, dtype=object)
 

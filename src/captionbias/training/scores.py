@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from captionbias.alignment.vectors import CAPTIONS, train_vectors
+from captionbias.alignment.vectors import train_vectors
 from captionbias.bench.protocol import whole_number
 from captionbias.bench.verdicts import MORE
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
@@ -122,16 +122,9 @@ class TrainingBias:
         self.options = _options(**settings)
 
     def prepare(self) -> TrainingBias:
-        """Measure the human captions alone, so that errors in the arguments show before a training, and train their
-        word vectors if the metrics need some."""
+        """Measure the human captions alone, so that errors in the arguments show before a training."""
         for name in self.options:
             self._measure_people(name)
-        if (
-            "dbac" in self.options
-            and "vectors" not in self.options["dbac"]
-            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]].vectors == CAPTIONS
-        ):
-            self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
         return self
 
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
