@@ -76,6 +76,7 @@ def test_errors_without_a_reason_are_no_bias_to_dpa_once_the_labels_are_as_wrong
     assert max(result[f"dpa_{name}"] for result in unfair) < 0
 
 
+@pytest.mark.slow
 def test_a_dense_network_finds_what_the_linear_attacker_finds(monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr(engine, "cores", lambda: 1)  # workers take longer to start than these trainings

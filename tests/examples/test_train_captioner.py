@@ -11,6 +11,7 @@ EXAMPLE = ROOT / "examples" / "train_captioner.py"
 SMALL = ["--steps", "40", "--every", "20", "--train-images", "400", "--eval-images", "100", "--batch-size", "16"]
 
 
+@pytest.mark.slow
 def test_finite_scores_are_logged_over_the_training(tmp_path):
     table = python(EXAMPLE, *SMALL, folder=tmp_path).splitlines()
     rows = json.loads((tmp_path / "bias_in_training.json").read_text())

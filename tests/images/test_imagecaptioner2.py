@@ -56,6 +56,7 @@ def interval(result, key="imagecaptioner2"):
     return result[f"{key}_ci_low"], result[f"{key}_ci_high"]
 
 
+@pytest.mark.slow
 def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitigate(draws, quick, tmp_path):
     quick["cache"] = tmp_path  # the second reads the judges of the first, of the other side
     sex, coin, other, cue = draws
@@ -83,6 +84,7 @@ def test_what_image_and_caption_say_together_is_seen_here_and_not_by_lic(draws, 
     assert abs(unseen["confidence"]) < 8
 
 
+@pytest.mark.slow
 def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
     """And so amplifies nothing; the person would say it, and is masked."""
     sex, coin, other, cue = draws

@@ -49,6 +49,7 @@ def captioner(planted):
     return caption
 
 
+@pytest.mark.slow
 def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_they_cannot(tmp_path, monkeypatch):
     planted = plant(IMAGES, captions=3)
     monkeypatch.setattr(masking_study, "caption", captioner(planted))

@@ -20,7 +20,7 @@ each = pytest.mark.parametrize(
 
 
 @each
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(label_tables())
 def test_shares_of_the_table_sum_to_the_score_the_largest_first(metric, table):
     try:

@@ -46,7 +46,7 @@ def test_it_is_the_definition_in_which_training_labels_say_what_goes_together(dr
     assert ("|training:" in result["signature"]) == bool(training)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=40)
 @given(captioned_images(), st.data())
 def test_of_captions_it_is_the_definition_with_tasks_that_are_given_or_that_any_human_caption_names(images, data):
     rows = st.lists(st.frozensets(st.sampled_from(sorted(THINGS))), min_size=len(images), max_size=len(images))

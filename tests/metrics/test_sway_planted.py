@@ -57,6 +57,7 @@ def captioners() -> list[tuple[dict[str, float], dict[str, float], dict[str, Any
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ENDS)
 def test_intervals_hold_what_the_dials_mean(score):
     low, high = ENDS[score]
