@@ -124,8 +124,8 @@ def run(names, folder, monkeypatch):
     return run
 
 
-# Below, and in tests/datasets/test_build.py.
-ELSEWHERE = ("attackers", "extend", "processes", "training", "datasets", "cluster")
+# Below, in tests/datasets/test_build.py and tests/counting/test_engines.py.
+ELSEWHERE = ("attackers", "extend", "processes", "training", "datasets", "cluster", "counting")
 ALONE = {"README.md", *(f"docs/{name}.md" for name in ELSEWHERE)}
 WITH_PYTHON = {str(path.relative_to(ROOT)) for path in PAGES if blocks(path, "python")}
 
