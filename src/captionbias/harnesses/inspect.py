@@ -1,0 +1,53 @@
+"""The task of Inspect: inspect eval captionbias/caption_bias -T images=val2014 -T references=people.parquet"""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.log import HeadlineMetric
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.solver import TaskState
+
+from captionbias.harnesses.rows import PROMPT, WORST, flat_scores, images_of
+
+
+@metric(scores="unreduced")  # several epochs are several captions of an image
+def caption_sway() -> Metric:
+    """The scores of all captions."""
+
+    def scores_of(scores: list[SampleScore]) -> dict[str, float]:
+        return flat_scores([{**(each.sample_metadata or {}), "caption": each.score.answer} for each in scores])
+
+    return scores_of
+
+
+@scorer(metrics=[caption_sway()])
+def caption() -> Scorer:
+    """The model's answer, which is scored among all."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        return Score(value=state.output.completion, answer=state.output.completion)
+
+    return score
+
+
+@task
+def caption_bias(
+    images: str,
+    references: str | None = None,
+    attributes: str | None = None,
+    tasks: str | None = None,
+    attribute: str = "gender",
+    prompt: str = PROMPT,
+) -> Task:
+    """Captions of a folder of images, scored by sway; arguments as of `captionbias.harnesses.rows.images_of`."""
+    samples = [
+        Sample(
+            [ChatMessageUser(content=[ContentText(text=prompt), ContentImage(image=row["file"])])],
+            id=row["id"],
+            metadata=row,
+        )
+        for row in images_of(images, references, attributes, tasks, attribute=attribute)
+    ]
+    return Task(samples, scorer=caption(), headline_metric=HeadlineMetric(metric=WORST))

@@ -1,0 +1,51 @@
+"""A task of lighteval, of the images in images.jsonl beside this file:
+lighteval accelerate MODEL "caption_bias|0" --vision-model --custom-tasks caption_bias/caption_bias.py"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lighteval.metrics.metrics_corpus import CorpusLevelComputation
+from lighteval.metrics.sample_preparator import Preparator
+from lighteval.metrics.utils.metric_utils import CorpusLevelMetric
+from lighteval.tasks.lighteval_task import LightevalTaskConfig
+from lighteval.tasks.requests import Doc, SamplingMethod
+from PIL import Image
+
+from captionbias.harnesses.rows import PROMPT, flat_scores
+
+
+def document(row: dict[str, Any], task_name: str) -> Doc:
+    picture = Image.open(row["file"]).convert("RGB")
+    people = row["references"] or [row["label"]]
+    return Doc(PROMPT, people, [*range(len(people))], images=[picture], specific=row, task_name=task_name)
+
+
+class Row(Preparator):
+    """A document and the model's answer as a row."""
+
+    def prepare(self, doc: Doc, model_response: Any, **_: Any) -> dict[str, Any]:
+        return {**(doc.specific or {}), "caption": model_response.final_text}
+
+
+class Scores(CorpusLevelComputation):
+    """The scores of all rows."""
+
+    def compute_corpus(self, items: list[dict[str, Any]]) -> dict[str, float]:
+        return flat_scores(items)
+
+
+METRIC = CorpusLevelMetric("caption_bias", False, SamplingMethod.GENERATIVE, Row(), Scores())
+TASKS_TABLE = [
+    LightevalTaskConfig(
+        name="caption_bias",
+        prompt_function=document,
+        hf_repo=str(Path(__file__).parent),
+        hf_subset="default",
+        hf_avail_splits=["train"],
+        evaluation_splits=["train"],
+        metrics=[METRIC],
+        generation_size=64,
+    )
+]
