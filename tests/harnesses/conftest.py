@@ -13,7 +13,7 @@ IMAGES = 520  # words are asked from 500 on
 
 
 class Asked:
-    """`folder`: where pictures and people are; `says`: the caption of a picture, by its bytes; `scores`: the library's."""
+    """`folder`: of pictures and people; `says`: the caption of a picture, by its bytes; `scores`: the library's own."""
 
     def __init__(self, folder):
         planted = plant(IMAGES, captions=2, t_to_a=0.5)

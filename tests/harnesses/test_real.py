@@ -1,5 +1,6 @@
-"""An evaluation in each harness as it is installed: a model that says what was planted gets the library's own numbers."""
+"""An evaluation in each harness that is installed: a model that says what was planted gets the library's numbers."""
 
+import runpy
 from base64 import b64decode
 from io import BytesIO
 from unittest.mock import Mock
@@ -18,8 +19,10 @@ def test_lmms_eval(asked, tmp_path):
 
     class Planted(lmms):
         def generate_until(self, requests):
-            shown = [(pictures, self.task_dict[task][split][row]) for *_, pictures, row, task, split in
-                     (request.args for request in requests)]
+            shown = [
+                (pictures, self.task_dict[task][split][row])
+                for *_, pictures, row, task, split in (request.args for request in requests)
+            ]
             return [asked.caption(pictures(document)[0]) for pictures, document in shown]
 
         loglikelihood = generate_until_multi_round = None
@@ -84,3 +87,36 @@ def test_lighteval(asked, tmp_path, monkeypatch):
     pipeline.save_and_push_results()
     numbers = pipeline.get_results()["results"]["caption_bias:0"]
     assert numbers == pytest.approx(asked.scores, abs=1e-12)
+
+
+def test_vlmevalkit(asked, tmp_path, monkeypatch):
+    pytest.importorskip("vlmeval")
+    file = asked.task_for("vlmevalkit", tmp_path / "task") / "caption_bias.py"
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    runpy.run_path(str(file))
+    from vlmeval.dataset import DATASET_MODALITY, DATASET_TYPE, build_dataset
+    from vlmeval.inference import infer_data_job
+    from vlmeval.smp import load
+
+    class Planted:
+        """As `vlmeval.vlm.BaseModel` is asked."""
+
+        is_api = False
+
+        def generate(self, message, dataset):
+            return asked.caption(Image.open(message[0]["value"]))
+
+        def set_dump_image(self, *_):
+            pass
+
+        def use_custom_prompt(self, *_):
+            return False
+
+    dataset = build_dataset("CaptionBias")
+    assert (DATASET_TYPE("CaptionBias"), DATASET_MODALITY("CaptionBias")) == ("Caption", "IMAGE")
+    infer_data_job(Planted(), str(tmp_path), "planted", dataset)
+    answers = next(tmp_path.glob("planted_CaptionBias.*"))
+    scores = dataset.evaluate(str(answers))
+    assert scores == pytest.approx(asked.scores, abs=1e-12)
+    assert dataset.report_primary_metric(scores) == {"sway_worst": asked.scores["sway_worst"]}
+    assert load(str(next(tmp_path.glob("*_score.json"))))["sway_worst"] == asked.scores["sway_worst"]

@@ -11,7 +11,7 @@ from typing import Any
 from captionbias.captions import read_captions
 from captionbias.captions.reader import read_labels
 from captionbias.captions.values import image_keys
-from captionbias.errors import InputError, missing, phrase
+from captionbias.errors import Argument, InputError, Message, missing
 from captionbias.metrics.sway import sway
 from captionbias.metrics.sway.questions import PARTS
 from captionbias.warnings import warn
@@ -46,7 +46,7 @@ def images_of(
     """
     if references is None and attributes is None:
         raise missing(
-            "references", phrase("and {attributes} are both missing: give labels, with human captions or without")
+            "references", Message("and ", Argument("attributes", missing=True), " are both missing: give one")
         )
     others = {"attributes": attributes, "tasks": tasks, "attribute": attribute}
     if references is None:
