@@ -116,7 +116,7 @@ def test_inspect_gives_the_scores_of_samples(asked, stand_in):
         stand_in(f"inspect_ai.{part}", **plain)
     task = importlib.import_module("captionbias.harnesses.inspect")
     sys.modules.pop("captionbias.harnesses.inspect")
-    samples, scorer = task.caption_bias(str(asked.folder / "val2014"), str(asked.folder / "people.parquet"))
+    samples, scorer = task.caption_bias(asked.folder / "val2014", references=asked.folder / "people.parquet")
     captions = [asked.caption(Image.open(sample.said[0].content[1].image)) for sample in samples]
     outputs = [SimpleNamespace(output=SimpleNamespace(completion=caption)) for caption in captions]
     scores = [asyncio.run(scorer(output, None)) for output in outputs]

@@ -8,27 +8,14 @@ from zipfile import ZipFile
 import pyarrow as pa
 
 MOST_BYTES = 2_000_000_000  # of a log's samples, unpacked
-ZSTD, NAME_AT = 93, 26  # a method of ZIP that Python reads from 3.14 on; where a file's own header has two lengths
-OTHERS = "others"  # what else is known of the image, by its own names
-SAMPLE_SCORE, MEDIA = "sample_score.", "instance.input.multimedia_content.media_objects.0."
-LOGS: tuple[dict[str, str], ...] = (
-    {"caption": "output.completion", "references": "target", "id": "id", OTHERS: "metadata"},  # Inspect
-    {
-        "caption": "model_response.text",
-        "references": "doc.choices",
-        "id": "doc.id",
-        OTHERS: "doc.specific",
-    },  # lighteval
-    {
-        "caption": f"{SAMPLE_SCORE}score.prediction",  # evalscope
-        **{"references": "target", "id": f"{SAMPLE_SCORE}sample_id", OTHERS: f"{SAMPLE_SCORE}sample_metadata"},
-    },
-    {
-        "caption": "result.completions.0.text",  # VHELM
-        **{"references": "instance.references.*.output.text", "id": "instance.id", "file_name": f"{MEDIA}location"},
-    },
+ZSTD, LENGTHS_AT = 93, 26  # a method of ZIP that Python reads from 3.14 on; of two lengths in a file's own header
+MEDIA = "instance.input.multimedia_content.media_objects.0"
+LOGS = (  # the caption, what people say, the image, and what else is known of it, by its own names
+    ("output.completion", "target", "id", "metadata"),  # Inspect
+    ("model_response.text", "doc.choices", "doc.id", "doc.specific"),  # lighteval
+    ("sample_score.score.prediction", "target", "index", "sample_score.sample_metadata"),  # evalscope
+    ("result.completions.0.text", "instance.references.*.output.text", f"{MEDIA}.location", "instance.id"),  # VHELM
 )
-OF_PARQUET = LOGS[1]
 
 
 def row_of_answer(record: dict[str, Any]) -> dict[str, Any] | None:
@@ -37,12 +24,12 @@ def row_of_answer(record: dict[str, Any]) -> dict[str, Any] | None:
     >>> row_of_answer({"id": 7, "target": "", "metadata": {"gender": "male"}, "output": {"completion": "a man"}})
     {'id': 7, 'gender': 'male', 'caption': 'a man'}
     """
-    for places in LOGS:
-        answer = ".".join(places["caption"].split(".")[:2])  # which is there where the model said nothing, too
-        if {path.partition(".")[0] for path in places.values()} <= record.keys() and _at(record, answer) is not None:
-            row = {name: value for name, path in places.items() if (value := _at(record, path)) not in (None, "", [])}
-            others = row.pop(OTHERS, None)
-            return row | (others if isinstance(others, dict) else {}) | {"caption": row.get("caption")}
+    for paths in LOGS:
+        answer = ".".join(paths[0].split(".")[:2])  # is there where the model said nothing, too
+        if {path.partition(".")[0] for path in paths} <= record.keys() and _at(record, answer) is not None:
+            caption, people, image, others = (_at(record, path) for path in paths)
+            row = {"id": image} | ({"references": people} if people else {})
+            return row | (others if isinstance(others, dict) else {}) | {"caption": caption}
     return None
 
 
@@ -51,23 +38,23 @@ def _at(value: Any, path: str) -> Any:
     name, _, rest = path.partition(".")
     if name == "*":
         return [_at(each, rest) for each in value] if isinstance(value, list) else None
-    inner = {str(number): each for number, each in enumerate(value)} if isinstance(value, list) else value
-    value = inner.get(name) if isinstance(inner, dict) else None
+    parts = {str(number): each for number, each in enumerate(value)} if isinstance(value, list) else value
+    value = parts.get(name) if isinstance(parts, dict) else None
     return _at(value, rest) if rest else value
 
 
 def samples_of(log: IO[bytes]) -> list[bytes]:
     """The samples of Inspect's .eval, each as JSON."""
+    samples = []
     with ZipFile(log) as archive:
         files = [file for file in archive.infolist() if file.filename.startswith("samples/")]
         if sum(file.file_size for file in files) > MOST_BYTES:
             raise ValueError(f"the samples unpack to more than {MOST_BYTES / 1e6:,.0f} MB: give fewer")
-        samples = []
         for file in files:
             if file.compress_type != ZSTD:
                 samples.append(archive.read(file))
                 continue
-            log.seek(file.header_offset + NAME_AT)
-            log.seek(sum(int.from_bytes(log.read(2), "little") for _ in range(2)), 1)
+            log.seek(file.header_offset + LENGTHS_AT)
+            log.seek(int.from_bytes(log.read(2), "little") + int.from_bytes(log.read(2), "little"), 1)
             samples.append(pa.decompress(log.read(file.compress_size), file.file_size, codec="zstd", asbytes=True))
     return samples

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
-from captionbias.captions.logs import OF_PARQUET, row_of_answer, samples_of
+from captionbias.captions.logs import row_of_answer, samples_of
 from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.sources import Remote, is_url, load_rows
 from captionbias.captions.values import as_list, entries, is_column, is_missing
@@ -444,13 +444,10 @@ def _parquet(path: File) -> Table:
 
     with path.open("rb") as opened:
         schema = read_schema(opened)
-    if {"doc", "model_response"} <= {*schema.names} and "specific: " in str(
-        schema.field("doc").type
-    ):  # lighteval's log
-        parts = zip(*map(read, sorted(OF_PARQUET.values())), strict=True)
-        records = [
-            {"doc": choices | number | others, "model_response": text} for choices, number, others, text in parts
-        ]
+    document = schema.field("doc").type if {"doc", "model_response"} <= {*schema.names} else ""
+    if "specific: " in str(document):  # a log of lighteval, whose pictures are not read
+        rows = zip(*map(read, ("doc.choices", "doc.id", "doc.specific", "model_response.text")), strict=True)
+        records = [{"doc": choices | of | more, "model_response": text} for choices, of, more, text in rows]
         return _table_of_records(path, records, "row", range(len(records)))
     return Table(str(path), tuple(schema.names), read)
 

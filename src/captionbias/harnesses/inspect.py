@@ -1,7 +1,5 @@
 """The task of Inspect: inspect eval captionbias/caption_bias -T images=val2014 -T references=people.parquet"""
 
-from __future__ import annotations
-
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import HeadlineMetric
@@ -33,21 +31,10 @@ def caption() -> Scorer:
 
 
 @task
-def caption_bias(
-    images: str,
-    references: str | None = None,
-    attributes: str | None = None,
-    tasks: str | None = None,
-    attribute: str = "gender",
-    prompt: str = PROMPT,
-) -> Task:
-    """Captions of a folder of images, scored by sway; arguments as of `captionbias.harnesses.rows.images_of`."""
-    samples = [
-        Sample(
-            [ChatMessageUser(content=[ContentText(text=prompt), ContentImage(image=row["file"])])],
-            id=row["id"],
-            metadata=row,
-        )
-        for row in images_of(images, references, attributes, tasks, attribute=attribute)
-    ]
+def caption_bias(images: str, attribute: str = "gender", prompt: str = PROMPT, **people: str) -> Task:
+    """Captions of a folder of images, scored by sway; arguments of `captionbias.harnesses.rows.images_of`."""
+    samples = []
+    for row in images_of(images, **people, attribute=attribute):
+        asked = ChatMessageUser(content=[ContentText(text=prompt), ContentImage(image=row["file"])])
+        samples.append(Sample([asked], id=row["id"], metadata=row))
     return Task(samples, scorer=caption(), headline_metric=HeadlineMetric(metric=WORST))

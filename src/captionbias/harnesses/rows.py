@@ -17,46 +17,34 @@ from captionbias.metrics.sway.questions import PARTS
 from captionbias.warnings import warn
 
 PROMPT = "Describe this image in one sentence."
-WORST = "sway_worst"
-OF = f"{WORST}_of"  # the questions that it is of
+WORST, OF = "sway_worst", "sway_worst_of"  # what leaderboards sort by, and the questions that it is of
 QUESTIONS = tuple(key for key, part in PARTS.items() if not part.implied)
 NUMBERS = (WORST, "sway_images", *(f"{key}{end}" for key in QUESTIONS for end in ("", "_ci_low", "_ci_high")))
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif")
 
 
 def images_of(
-    images: str | Path,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    *,
-    attribute: str = "gender",
+    images: str | Path, references: Any = None, attributes: Any = None, tasks: Any = None, attribute: str = "gender"
 ) -> list[dict[str, Any]]:
-    """A row for each image whose label is known and whose file, named by its id, is in the folder `images`.
+    """A row for each image whose label is known, and whose file is in the folder `images`, named by its id: `id`,
+    `file`, `label`, `references` (a list of human captions) and `tasks` (a list of what it shows), each None where
+    nobody says. The rest, of which `references` or `attributes` must be given: as of `read_captions`.
 
-    `references`, `attributes`, `tasks`, `attribute`: as in `captionbias.captions.read_captions`; `references` or
-    `attributes` must be given.
-
-    Returns:
-        Rows with `id`, `file` (a whole path), `label`, `references` (a list of human captions, or None) and `tasks` (a
-        list of what the image shows, or None).
-
-    Raises:
-        InputError: no image has a file.
+    Warns:
+        CaptionBiasWarning: some images have no file. InputError: none has.
     """
-    if references is None and attributes is None:
+    others = {"attributes": attributes, "tasks": tasks, "attribute": attribute}
+    if references is not None:
+        people = read_captions(references=references, **others)
+    elif attributes is not None:
+        people = read_labels(**others, optional=("task_column", "attribute_column"))
+    else:
         raise missing(
             "references", Message("and ", Argument("attributes", missing=True), " are both missing: give one")
         )
-    others = {"attributes": attributes, "tasks": tasks, "attribute": attribute}
-    if references is None:
-        people = read_labels(**others, optional=("task_column", "attribute_column"))
-    else:
-        people = read_captions(references=references, **others)
     files = sorted(path for path in Path(images).expanduser().rglob("*") if path.suffix.lower() in SUFFIXES)
     by_id = dict(zip(image_keys("images", [path.name for path in files]), files, strict=True))
-    unknown = repeat(None)
-    known = zip(people.attributes, people.references or unknown, people.tasks or unknown, strict=False)
+    known = zip(people.attributes, people.references or repeat(None), people.tasks or repeat(None), strict=False)
     rows = [
         {"id": image, "file": str(by_id[image].resolve()), "label": label, "references": texts, "tasks": shown}
         for image, (label, texts, shown) in zip(people.image_ids or (), known, strict=False)
@@ -71,38 +59,31 @@ def images_of(
 
 
 def flat_scores(rows: Collection[Mapping[str, Any]], **options: Any) -> dict[str, float]:
-    """Sway of a model's captions, as numbers alone.
+    """All numbers of `sway`, of a model's captions.
+
+    Leaderboards sort by `sway_worst`: lower is better, nan where one cannot tell. It compares with others of as many
+    images (`sway_images`) and the same questions: `sway_worst_of_wrong`, `sway_worst_of_words` and so on are 1.0, of
+    those that the rows can answer. Of what cannot be measured there is `sway_worst` alone, nan, and a warning that says
+    why: an error would lose what a model said in hours.
 
     Args:
-        rows: one for each answer, with `id` (of the image), `caption` and `label`; where they are known `references`, a
-            list of human captions, and `tasks`, a list of what the image shows. Several rows of an image are several
-            captions of it.
+        rows: of each answer the `id` of the image, `caption`, `label` and, where they are known, `references`, a list
+            of human captions, and `tasks`, a list of what the image shows. Several of an image are shares of one.
         **options: of `captionbias.sway`.
 
-    Returns:
-        All numbers of `captionbias.sway`. Leaderboards sort by `sway_worst`: lower is better, nan where one cannot
-        tell; compare it where `sway_images` is alike and the questions are the same: `sway_worst_of_wrong`,
-        `sway_worst_of_unnamed` and so on are 1.0, of each question that the rows can answer. What cannot be measured
-        has a `sway_worst` of nan alone, with a warning that says why: an error would lose what a model said in hours.
-
-    >>> from captionbias.synthetic import plant
-    >>> planted = plant(1000, t_to_a=0.5)
-    >>> columns = zip(planted.predictions, planted.attributes, planted.references)
-    >>> rows = [{"id": n, "caption": text, "label": label, "references": people}
-    ...         for n, (text, label, people) in enumerate(columns)]
+    >>> rows = [{"id": n, "caption": "a man", "label": label} for n, label in enumerate(["female", "male"] * 50)]
     >>> scores = flat_scores(rows)
-    >>> scores["sway_images"], scores["sway_worst_of_length"], "sway_worst_of_a_to_t" in scores
-    (1000, 1.0, False)
+    >>> scores["sway_wrong_gap"], scores["sway_images"], [key for key in scores if key.startswith("sway_worst_of")]
+    (100.0, 100, ['sway_worst_of_wrong', 'sway_worst_of_unnamed', 'sway_worst_of_missing'])
     """
     names = ("id", "caption", "label", "references", "tasks")
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    columns = {name: column for name, column in columns.items() if any(cell is not None for cell in column)}
+    columns = {
+        name: [row.get(name) for row in rows] for name in names if any(row.get(name) is not None for row in rows)
+    }
     try:
-        captions = read_captions(columns, attribute="label", id_column="id")
-        measured = sway.measure(captions, **options)
+        measured = sway.measure(read_captions(columns, attribute="label", id_column="id"), **options)
     except ValueError as error:
         warn(f"no {WORST}: {error}")
         return {WORST: math.nan}
     numbers = {key: value for key, value in measured.flat().items() if isinstance(value, (int, float))}
-    asked = str(measured.settings["worst"]).split(",")
-    return numbers | {f"{OF}_{name}": 1.0 for name in asked}
+    return numbers | {f"{OF}_{name}": 1.0 for name in str(measured.settings["worst"]).split(",")}

@@ -1,8 +1,6 @@
 """A task of lighteval, of the images in images.jsonl beside this file:
 lighteval accelerate MODEL "caption_bias|0" --vision-model --custom-tasks caption_bias/caption_bias.py"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +15,20 @@ from captionbias.harnesses.rows import PROMPT, flat_scores
 
 
 def document(row: dict[str, Any], task_name: str) -> Doc:
-    picture = Image.open(row["file"]).convert("RGB")
-    people = row["references"] or [row["label"]]
-    return Doc(PROMPT, people, [*range(len(people))], images=[picture], specific=row, task_name=task_name)
+    picture, golds = Image.open(row["file"]).convert("RGB"), row["references"] or [row["label"]]
+    return Doc(PROMPT, golds, [*range(len(golds))], images=[picture], specific=row, task_name=task_name)
 
 
 class Row(Preparator):
-    """A document and the model's answer as a row."""
-
     def prepare(self, doc: Doc, model_response: Any, **_: Any) -> dict[str, Any]:
-        return {**(doc.specific or {}), "caption": model_response.final_text}
+        return {**doc.specific, "caption": model_response.final_text}
 
 
 class Scores(CorpusLevelComputation):
-    """The scores of all rows."""
-
     def compute_corpus(self, items: list[dict[str, Any]]) -> dict[str, float]:
         return flat_scores(items)
 
 
-METRIC = CorpusLevelMetric("caption_bias", False, SamplingMethod.GENERATIVE, Row(), Scores())
 TASKS_TABLE = [
     LightevalTaskConfig(
         name="caption_bias",
@@ -45,7 +37,7 @@ TASKS_TABLE = [
         hf_subset="default",
         hf_avail_splits=["train"],
         evaluation_splits=["train"],
-        metrics=[METRIC],
+        metrics=[CorpusLevelMetric("caption_bias", False, SamplingMethod.GENERATIVE, Row(), Scores())],
         generation_size=64,
     )
 ]

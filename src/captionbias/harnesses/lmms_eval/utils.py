@@ -1,6 +1,4 @@
-"""What caption_bias.yaml calls: an image's picture, what is kept of the answer, and the scores of all answers."""
-
-from __future__ import annotations
+"""What caption_bias.yaml calls: an image's picture, what is kept of an answer, and the scores of all answers."""
 
 import json
 import math
@@ -18,13 +16,11 @@ def pictures(doc: dict[str, Any]) -> list[Image.Image]:
 
 
 def answer(doc: dict[str, Any], results: list[str]) -> dict[str, dict[str, Any]]:
-    """A row with the model's caption, for every score."""
     row = doc | {"caption": results[0]}
     return dict.fromkeys((*NUMBERS, OF), row)
 
 
 def sway_worst_of(rows: list[dict[str, Any]]) -> str:
-    """The questions that `sway_worst` is of."""
     return ", ".join(key.removeprefix(f"{OF}_") for key in _scores(json.dumps(rows)) if key.startswith(f"{OF}_"))
 
 

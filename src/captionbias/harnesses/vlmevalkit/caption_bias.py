@@ -1,7 +1,5 @@
-"""VLMEvalKit's run.py with one more dataset, CaptionBias, of the images in images.jsonl beside this file. In the folder
-of VLMEvalKit: python caption_bias/caption_bias.py --data CaptionBias --model MODEL"""
-
-from __future__ import annotations
+"""VLMEvalKit's run.py with one more dataset, of the images in images.jsonl beside this file; in VLMEvalKit's folder:
+python caption_bias/caption_bias.py --data CaptionBias --model MODEL"""
 
 import json
 import runpy
@@ -22,26 +20,21 @@ class CaptionBias(ImageBaseDataset):
     DATASET_URL: ClassVar = {"CaptionBias": ""}
 
     def load_data(self, dataset: str) -> pd.DataFrame:
-        """The images; lists are JSON, as the table of answers is a sheet."""
-        with Path(__file__).with_name("images.jsonl").open(encoding="utf-8") as file:
-            rows = map(json.loads, file)
-            return pd.DataFrame(
-                {"index": row["id"], "image_path": row["file"], "question": PROMPT, "row": json.dumps(row)}
-                for row in rows
-            )
+        lines = Path(__file__).with_name("images.jsonl").read_text(encoding="utf-8").splitlines()
+        images = [(row["id"], row["file"], PROMPT, json.dumps(row)) for row in map(json.loads, lines)]
+        return pd.DataFrame(images, columns=["index", "image_path", "question", "row"])
 
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
-        """The scores of the table of answers, which are also written beside it."""
         answers = load(eval_file)
         pairs = zip(answers["row"], answers["prediction"], strict=True)
-        scores = flat_scores([{**json.loads(row), "caption": str(text)} for row, text in pairs])
+        scores = flat_scores([json.loads(row) | {"caption": str(text)} for row, text in pairs])
         dump(scores, get_intermediate_file_path(eval_file, "_score", "json"))
         return scores
 
     @classmethod
     def report_primary_metric(cls, metrics: dict[str, float] | None) -> dict[str, float]:
-        return {WORST: (metrics or {})[WORST]} if metrics else {}
+        return {WORST: metrics[WORST]} if metrics else {}
 
 
 vlmeval.dataset.DATASET_CLASSES.append(CaptionBias)
