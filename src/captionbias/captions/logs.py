@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import IO, Any
 from zipfile import ZipFile
 
-import pyarrow as pa
-
 MOST_BYTES = 2_000_000_000  # of a log's samples, unpacked
 ZSTD, LENGTHS_AT = 93, 26  # a method of ZIP that Python reads from 3.14 on; of two lengths in a file's own header
 MEDIA = "instance.input.multimedia_content.media_objects.0"
@@ -45,6 +43,8 @@ def _at(value: Any, path: str) -> Any:
 
 def samples_of(log: IO[bytes]) -> list[bytes]:
     """The samples of Inspect's .eval, each as JSON."""
+    from pyarrow import decompress
+
     samples = []
     with ZipFile(log) as archive:
         files = [file for file in archive.infolist() if file.filename.startswith("samples/")]
@@ -56,5 +56,5 @@ def samples_of(log: IO[bytes]) -> list[bytes]:
                 continue
             log.seek(file.header_offset + LENGTHS_AT)
             log.seek(int.from_bytes(log.read(2), "little") + int.from_bytes(log.read(2), "little"), 1)
-            samples.append(pa.decompress(log.read(file.compress_size), file.file_size, codec="zstd", asbytes=True))
+            samples.append(decompress(log.read(file.compress_size), file.file_size, codec="zstd", asbytes=True))
     return samples
