@@ -89,13 +89,13 @@ def test_lighteval_gives_documents_and_their_answers(asked, tmp_path, stand_in):
     stand_in("lighteval.metrics.metrics_corpus", CorpusLevelComputation=object)
     stand_in("lighteval.metrics.sample_preparator", Preparator=object)
     stand_in("lighteval.metrics.utils.metric_utils", CorpusLevelMetric=metric)
-    stand_in("lighteval.tasks.lighteval_task", LightevalTaskConfig=SimpleNamespace)
+    stand_in("lighteval.tasks.lighteval_task", LightevalTaskConfig=lambda *who, **how: (*who, how))
     stand_in("lighteval.tasks.requests", Doc=document, SamplingMethod=SimpleNamespace(GENERATIVE="generative"))
     folder = asked.task_for("lighteval", tmp_path / "task")
-    (task,) = runpy.run_path(str(folder / "caption_bias.py"))["TASKS_TABLE"]
-    (metric,) = task.metrics
-    assert (task.hf_repo, metric.higher_is_better) == (str(folder), False)
-    docs = [task.prompt_function(row, task.name) for row, _ in answered(asked, folder)]
+    ((name, prompt, repository, _, options),) = runpy.run_path(str(folder / "caption_bias.py"))["TASKS_TABLE"]
+    (metric,) = options["metrics"]
+    assert (repository, metric.higher_is_better) == (str(folder), False)
+    docs = [prompt(row, name) for row, _ in answered(asked, folder)]
     assert all(len(doc.choices) == len(doc.gold_index) == 2 for doc in docs)
     answers = [SimpleNamespace(final_text=[asked.caption(*doc.images)]) for doc in docs]
     items = [metric.sample.prepare(doc=doc, model_response=answer) for doc, answer in zip(docs, answers, strict=True)]

@@ -36,9 +36,9 @@ def harness(name: str, output: Path, images: str, **people: Any) -> None:
     if output.exists() and any(output.iterdir()):
         raise ValueError(f"{output} is not empty: name a new folder, or remove what is in it")
     rows = images_of(images, **people)
-    files = {"images.jsonl": "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)}
-    for file in (Path(__file__).parent / name.replace("-", "_")).glob("[a-z]*.*"):
-        files[file.name] = file.read_text(encoding="utf-8")
+    own = (Path(__file__).parent / name.replace("-", "_")).glob("[a-z]*.*")
+    files = {file.name: file.read_text(encoding="utf-8") for file in own}
+    files["images.jsonl"] = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     if name == "lmms-eval":
         metrics = (LMMS_METRIC.format(key, "false" if key == WORST else "null") for key in (*NUMBERS, OF))
         files["caption_bias.yaml"] += "\n".join(["metric_list:", *metrics, ""])

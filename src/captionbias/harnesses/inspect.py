@@ -12,8 +12,6 @@ from captionbias.harnesses.rows import PROMPT, WORST, flat_scores, images_of
 
 @metric(scores="unreduced")  # several epochs are several captions of an image
 def caption_sway() -> Metric:
-    """The scores of all captions."""
-
     def scores_of(scores: list[SampleScore]) -> dict[str, float]:
         return flat_scores([{**(each.sample_metadata or {}), "caption": each.score.answer} for each in scores])
 
@@ -22,8 +20,6 @@ def caption_sway() -> Metric:
 
 @scorer(metrics=[caption_sway()])
 def caption() -> Scorer:
-    """The model's answer, which is scored among all."""
-
     async def score(state: TaskState, target: Target) -> Score:
         return Score(value=state.output.completion, answer=state.output.completion)
 

@@ -28,20 +28,16 @@ def images_of(
 ) -> list[dict[str, Any]]:
     """A row for each image whose label is known, and whose file is in the folder `images`, named by its id: `id`,
     `file`, `label`, `references` (a list of human captions) and `tasks` (a list of what it shows), each None where
-    nobody says. The rest, of which `references` or `attributes` must be given: as of `read_captions`.
-
-    Warns:
-        CaptionBiasWarning: some images have no file. InputError: none has.
-    """
+    nobody says. The rest, of which `references` or `attributes` must be given: as of `read_captions`. Images without a
+    file are left out, with a warning; InputError where none has one."""
     others = {"attributes": attributes, "tasks": tasks, "attribute": attribute}
     if references is not None:
         people = read_captions(references=references, **others)
     elif attributes is not None:
         people = read_labels(**others, optional=("task_column", "attribute_column"))
     else:
-        raise missing(
-            "references", Message("and ", Argument("attributes", missing=True), " are both missing: give one")
-        )
+        other = Argument("attributes", missing=True)
+        raise missing("references", Message("and ", other, " are both missing: give one"))
     files = sorted(path for path in Path(images).expanduser().rglob("*") if path.suffix.lower() in SUFFIXES)
     by_id = dict(zip(image_keys("images", [path.name for path in files]), files, strict=True))
     known = zip(people.attributes, people.references or repeat(None), people.tasks or repeat(None), strict=False)

@@ -31,10 +31,7 @@ class Scores(CorpusLevelComputation):
 
 TASKS_TABLE = [
     LightevalTaskConfig(
-        name="caption_bias",
-        prompt_function=document,
-        hf_repo=str(Path(__file__).parent),
-        hf_subset="default",
+        *("caption_bias", document, str(Path(__file__).parent), "default"),
         hf_avail_splits=["train"],
         evaluation_splits=["train"],
         metrics=[CorpusLevelMetric("caption_bias", False, SamplingMethod.GENERATIVE, Row(), Scores())],
