@@ -1,5 +1,6 @@
 """An evaluation in each harness that is installed: a model that says what was planted gets the library's numbers."""
 
+import json
 import runpy
 from base64 import b64decode
 from io import BytesIO
@@ -8,7 +9,14 @@ from unittest.mock import Mock
 import pytest
 from PIL import Image
 
+from captionbias.captions import read_captions
+from captionbias.metrics import sway
+
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # few images; the harnesses' own warnings
+
+
+def worst_of_log(path):
+    return sway(read_captions(path, attribute="gender"))["sway_worst"]
 
 
 def test_lmms_eval(asked, tmp_path):
@@ -28,12 +36,16 @@ def test_lmms_eval(asked, tmp_path):
         loglikelihood = generate_until_multi_round = None
 
     tasks = TaskManager(include_path=str(asked.task_for("lmms-eval", tmp_path / "task")))
-    results = simple_evaluate(Planted(), tasks=["caption_bias"], task_manager=tasks)["results"]["caption_bias"]
+    evaluated = simple_evaluate(Planted(), tasks=["caption_bias"], task_manager=tasks)
+    results = evaluated["results"]["caption_bias"]
     numbers = {key.removesuffix(",none"): value for key, value in results.items() if "stderr" not in key}
     questions = numbers.pop("sway_worst_of").split(", ")
     numbers = {key: value for key, value in numbers.items() if isinstance(value, (int, float)) and value == value}
     assert numbers == pytest.approx({key: asked.scores[key] for key in numbers}, abs=1e-12)
     assert {"sway_worst", "sway_images", "sway_wrong_gap_ci_low", "sway_a_to_t"} < {*numbers}
+    log = tmp_path / "samples.jsonl"
+    log.write_text("\n".join(json.dumps(line, default=str) for line in evaluated["samples"]["caption_bias"]))
+    assert worst_of_log(log) == asked.scores["sway_worst"]
     assert questions == [key[14:] for key in asked.scores if key.startswith("sway_worst_of_")]
 
 
@@ -60,6 +72,7 @@ def test_inspect(asked, tmp_path):
     (score,) = log.results.scores
     assert {key: each.value for key, each in score.metrics.items()} == pytest.approx(asked.scores, abs=1e-12)
     assert log.results.headline.metric == "sway_worst"
+    assert worst_of_log(log.location) == asked.scores["sway_worst"]
 
 
 def test_lighteval(asked, tmp_path, monkeypatch):
@@ -87,6 +100,7 @@ def test_lighteval(asked, tmp_path, monkeypatch):
     pipeline.save_and_push_results()
     numbers = pipeline.get_results()["results"]["caption_bias:0"]
     assert numbers == pytest.approx(asked.scores, abs=1e-12)
+    assert worst_of_log(next(tmp_path.glob("logs/details/**/*.parquet"))) == asked.scores["sway_worst"]
 
 
 def test_vlmevalkit(asked, tmp_path, monkeypatch):
