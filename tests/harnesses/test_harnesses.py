@@ -70,7 +70,11 @@ def test_vlmevalkit_gives_a_table_of_answers(asked, tmp_path, stand_in):
     stand_in("vlmeval", dataset=listed)
     stand_in("vlmeval.dataset.image_base", ImageBaseDataset=ImageBaseDataset)
     stand_in("vlmeval.smp", load=pd.read_excel, dump=lambda scores, path: written.update({path: scores}))
-    stand_in("vlmeval.smp.file", get_intermediate_file_path=lambda path, end, kind: f"{path}{end}.{kind}")
+    stand_in(
+        "vlmeval.smp.file",
+        get_intermediate_file_path=lambda path, end, kind: f"{path}{end}.{kind}",
+        INFER_FAIL_MSG="Failed to obtain",
+    )
     runpy.run_path(str(asked.task_for("vlmevalkit", tmp_path / "task") / "caption_bias.py"))
     (dataset,) = listed.DATASET_CLASSES
     answers = dataset("CaptionBias").data
@@ -79,6 +83,9 @@ def test_vlmevalkit_gives_a_table_of_answers(asked, tmp_path, stand_in):
     scores = dataset.evaluate(str(tmp_path / "answers.xlsx"))
     assert scores == asked.scores == written[f"{tmp_path}/answers.xlsx_score.json"]
     assert dataset.report_primary_metric(scores) == {"sway_worst": scores["sway_worst"]}
+    answers.loc[:49, "prediction"], answers.loc[50:99, "prediction"] = None, "Failed to obtain answer via API."
+    answers.to_excel(tmp_path / "answers.xlsx", index=False)
+    assert dataset.evaluate(str(tmp_path / "answers.xlsx"))["sway_images"] == len(answers) - 100
 
 
 def test_lighteval_gives_documents_and_their_answers(asked, tmp_path, stand_in):
@@ -143,6 +150,12 @@ def test_what_cannot_be_measured_is_nan_and_a_warning_not_a_lost_run():
         scores = flat_scores([{"id": 1, "caption": "a man", "label": "male"}] * 2)
     assert list(scores) == ["sway_worst"]
     assert math.isnan(scores["sway_worst"])
+
+
+@pytest.mark.parametrize("silence", ["", None, [""], []])
+def test_images_of_which_a_model_says_nothing_are_asked_about(silence):
+    rows = [{"id": n, "caption": silence if n % 4 == 0 else "a man", "label": "fm"[n % 2]} for n in range(200)]
+    assert flat_scores(rows)["sway_missing_gap"] == 50
 
 
 def test_several_answers_of_an_image_count_as_shares_of_one():

@@ -10,7 +10,7 @@ import pandas as pd
 import vlmeval.dataset
 from vlmeval.dataset.image_base import ImageBaseDataset
 from vlmeval.smp import dump, load
-from vlmeval.smp.file import get_intermediate_file_path
+from vlmeval.smp.file import INFER_FAIL_MSG, get_intermediate_file_path
 
 from captionbias.harnesses.rows import PROMPT, WORST, flat_scores
 
@@ -27,8 +27,11 @@ class CaptionBias(ImageBaseDataset):
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
         answers = load(eval_file)
-        pairs = zip(answers["row"], answers["prediction"], strict=True)
-        scores = flat_scores([json.loads(row) | {"caption": str(text)} for row, text in pairs])
+        captions = [
+            text if isinstance(text, str) and INFER_FAIL_MSG not in text else "" for text in answers["prediction"]
+        ]
+        rows = zip(map(json.loads, answers["row"]), captions, strict=True)
+        scores = flat_scores([row | {"caption": caption} for row, caption in rows])
         dump(scores, get_intermediate_file_path(eval_file, "_score", "json"))
         return scores
 
