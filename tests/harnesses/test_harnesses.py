@@ -145,6 +145,12 @@ def test_labels_alone_ask_of_wrong_and_unnamed_names_and_words(asked, tmp_path):
     assert scores["sway_worst"] == library["sway_worst"]
 
 
+def test_labels_of_another_attribute_go_with_its_words(asked):
+    labels = {"image_id": range(60), "skin": ["light", "dark"] * 30}
+    rows = images_of(asked.folder / "val2014", attributes=labels, attribute="skin")
+    assert flat_scores([row | {"caption": "a black man"} for row in rows])["wrong_light"] == 100
+
+
 def test_what_cannot_be_measured_is_nan_and_a_warning_not_a_lost_run():
     with pytest.warns(CaptionBiasWarning, match="no sway_worst: attributes .* only one value 'male'"):
         scores = flat_scores([{"id": 1, "caption": "a man", "label": "male"}] * 2)

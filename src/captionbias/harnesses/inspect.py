@@ -4,13 +4,14 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, scorer
+from inspect_ai.scorer import metric as metric_of_inspect
 from inspect_ai.solver import TaskState
 
 from captionbias.harnesses.rows import PROMPT, WORST, flat_scores, images_of
 
 
-@metric(scores="unreduced")  # several epochs are several captions of an image
+@metric_of_inspect(scores="unreduced")  # several epochs are several captions of an image
 def caption_sway() -> Metric:
     def scores_of(scores: list[SampleScore]) -> dict[str, float]:
         return flat_scores([{**(each.sample_metadata or {}), "caption": each.score.answer} for each in scores])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.captions import read_captions
+from captionbias.captions.columns import SYNONYMS
 from captionbias.captions.reader import read_labels
 from captionbias.captions.values import image_keys
 from captionbias.errors import Argument, InputError, Message, missing
@@ -26,10 +27,12 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif")
 def images_of(
     images: str | Path, references: Any = None, attributes: Any = None, tasks: Any = None, attribute: str = "gender"
 ) -> list[dict[str, Any]]:
-    """A row for each image whose label is known, and whose file is in the folder `images`, named by its id: `id`,
-    `file`, `label`, `references` (a list of human captions) and `tasks` (a list of what it shows), each None where
-    nobody says. The rest, of which `references` or `attributes` must be given: as of `read_captions`. Images without a
-    file are left out, with a warning; InputError where none has one."""
+    """A row for each image whose label is known, and whose file is in the folder `images`, named by its id.
+
+    It has `id`, `file`, `label`, `lexicon` (whose words name the labels), `references` (a list of human captions) and
+    `tasks` (a list of what it shows), the last two None where nobody says. `references` or `attributes` must be given;
+    what they are `read_captions` says. Images without a file are left out, with a warning; InputError: none has one.
+    """
     others = {"attributes": attributes, "tasks": tasks, "attribute": attribute}
     if references is not None:
         people = read_captions(references=references, **others)
@@ -41,8 +44,10 @@ def images_of(
     files = sorted(path for path in Path(images).expanduser().rglob("*") if path.suffix.lower() in SUFFIXES)
     by_id = dict(zip(image_keys("images", [path.name for path in files]), files, strict=True))
     known = zip(people.attributes, people.references or repeat(None), people.tasks or repeat(None), strict=False)
+    lexicon = next((name for name, columns in SYNONYMS.items() if attribute in columns), attribute)
     rows = [
-        {"id": image, "file": str(by_id[image].resolve()), "label": label, "references": texts, "tasks": shown}
+        {"id": image, "file": str(by_id[image].resolve()), "label": label, "lexicon": lexicon}
+        | {"references": texts, "tasks": shown}
         for image, (label, texts, shown) in zip(people.image_ids or (), known, strict=False)
         if image in by_id
     ]
@@ -54,7 +59,7 @@ def images_of(
     return rows
 
 
-def flat_scores(rows: Collection[Mapping[str, Any]], **options: Any) -> dict[str, float]:
+def flat_scores(rows: Collection[Mapping[str, Any]]) -> dict[str, float]:
     """All numbers of `sway`, of a model's captions.
 
     Leaderboards sort by `sway_worst`: lower is better, nan where one cannot tell. It compares with others of as many
@@ -64,8 +69,8 @@ def flat_scores(rows: Collection[Mapping[str, Any]], **options: Any) -> dict[str
 
     Args:
         rows: of each answer the `id` of the image, `caption`, `label` and, where they are known, `references`, a list
-            of human captions, and `tasks`, a list of what the image shows. Several of an image are shares of one.
-        **options: of `captionbias.sway`.
+            of human captions, `tasks`, a list of what the image shows, and `lexicon`, an `attribute_lexicon`; gender's
+            if nobody says. Several rows of an image are shares of one.
 
     >>> rows = [{"id": n, "caption": "a man", "label": label} for n, label in enumerate(["female", "male"] * 50)]
     >>> scores = flat_scores(rows)
@@ -76,8 +81,10 @@ def flat_scores(rows: Collection[Mapping[str, Any]], **options: Any) -> dict[str
     columns = {
         name: [row.get(name) for row in rows] for name in names if any(row.get(name) is not None for row in rows)
     }
+    lexicon = next((row["lexicon"] for row in rows if row.get("lexicon")), "gender")
     try:
-        measured = sway.measure(read_captions(columns, attribute="label", id_column="id"), **options)
+        captions = read_captions(columns, attribute="label", id_column="id")
+        measured = sway.measure(captions, attribute_lexicon=lexicon)
     except ValueError as error:
         warn(f"no {WORST}: {error}")
         return {WORST: math.nan}
