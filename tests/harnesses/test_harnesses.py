@@ -15,6 +15,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from captionbias.captions import read_captions
 from captionbias.harnesses.rows import flat_scores, images_of
 from captionbias.metrics import sway
 from captionbias.warnings import CaptionBiasWarning
@@ -82,6 +83,8 @@ def test_vlmevalkit_gives_a_table_of_answers(asked, tmp_path, stand_in):
     answers.to_excel(tmp_path / "answers.xlsx", index=False)
     scores = dataset.evaluate(str(tmp_path / "answers.xlsx"))
     assert scores == asked.scores == written[f"{tmp_path}/answers.xlsx_score.json"]
+    people = read_captions(tmp_path / "answers.xlsx", attribute="gender")
+    assert sway(people)["sway_worst"] == scores["sway_worst"]
     assert dataset.report_primary_metric(scores) == {"sway_worst": scores["sway_worst"]}
     answers.loc[:49, "prediction"], answers.loc[50:99, "prediction"] = None, "Failed to obtain answer via API."
     answers.to_excel(tmp_path / "answers.xlsx", index=False)
@@ -138,6 +141,7 @@ def test_labels_alone_ask_of_wrong_and_unnamed_names_and_words(asked, tmp_path):
     files = ("--images", asked.folder / "val2014", "--attributes", tmp_path / "labels.csv")
     ran("harness", "lighteval", *files, "--output", tmp_path / "task")
     rows = [row | {"caption": caption} for row, caption in answered(asked, tmp_path / "task")]
+    assert {*rows[0]} == {"id", "file", "label", "lexicon", "caption"}  # logs have no column that nobody filled in
     scores = flat_scores(rows)
     asks = {key.removeprefix("sway_worst_of_") for key in scores if key.startswith("sway_worst_of_")}
     assert (asks, scores["sway_images"]) == ({"wrong", "unnamed", "words", "missing"}, len(rows))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def images_of(
     """A row for each image whose label is known, and whose file is in the folder `images`, named by its id.
 
     It has `id`, `file`, `label`, `lexicon` (whose words name the labels), `references` (a list of human captions) and
-    `tasks` (a list of what it shows), the last two None where nobody says. `references` or `attributes` must be given;
+    `tasks` (a list of what it shows), the last two where somebody says. `references` or `attributes` must be given;
     what they are `read_captions` says. Images without a file are left out, with a warning; InputError: none has one.
     """
     others = {"attributes": attributes, "tasks": tasks, "attribute": attribute}
@@ -43,13 +42,12 @@ def images_of(
         raise missing("references", Message("and ", other, " are both missing: give one"))
     files = sorted(path for path in Path(images).expanduser().rglob("*") if path.suffix.lower() in SUFFIXES)
     by_id = dict(zip(image_keys("images", [path.name for path in files]), files, strict=True))
-    known = zip(people.attributes, people.references or repeat(None), people.tasks or repeat(None), strict=False)
     lexicon = next((name for name, columns in SYNONYMS.items() if attribute in columns), attribute)
+    known = {"id": people.image_ids, "label": people.attributes, "references": people.references, "tasks": people.tasks}
+    columns = {name: column for name, column in known.items() if column is not None}
+    every_row = (dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
     rows = [
-        {"id": image, "file": str(by_id[image].resolve()), "label": label, "lexicon": lexicon}
-        | {"references": texts, "tasks": shown}
-        for image, (label, texts, shown) in zip(people.image_ids or (), known, strict=False)
-        if image in by_id
+        row | {"file": str(by_id[row["id"]].resolve()), "lexicon": lexicon} for row in every_row if row["id"] in by_id
     ]
     if not rows:
         first = next(iter(people.image_ids or ()), "none")

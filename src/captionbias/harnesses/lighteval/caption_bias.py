@@ -15,7 +15,7 @@ from captionbias.harnesses.rows import PROMPT, flat_scores
 
 
 def document(row: dict[str, Any], task_name: str) -> Doc:
-    picture, golds = Image.open(row["file"]).convert("RGB"), row["references"] or [row["label"]]
+    picture, golds = Image.open(row["file"]).convert("RGB"), row.get("references", [row["label"]])
     return Doc(PROMPT, golds, [*range(len(golds))], images=[picture], specific=row, task_name=task_name)
 
 

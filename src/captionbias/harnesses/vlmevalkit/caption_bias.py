@@ -20,18 +20,18 @@ class CaptionBias(ImageBaseDataset):
     DATASET_URL: ClassVar = {"CaptionBias": ""}
 
     def load_data(self, dataset: str) -> pd.DataFrame:
+        """The images; lists are JSON, as the table of answers is a sheet."""
         lines = Path(__file__).with_name("images.jsonl").read_text(encoding="utf-8").splitlines()
-        images = [(row["id"], row["file"], PROMPT, json.dumps(row)) for row in map(json.loads, lines)]
-        return pd.DataFrame(images, columns=["index", "image_path", "question", "row"])
+        images = pd.DataFrame(map(json.loads, lines)).rename(columns={"id": "index", "file": "image_path"})
+        return images.map(lambda cell: json.dumps(cell) if isinstance(cell, list) else cell).assign(question=PROMPT)
 
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
         answers = load(eval_file)
-        captions = [
-            text if isinstance(text, str) and INFER_FAIL_MSG not in text else "" for text in answers["prediction"]
-        ]
-        rows = zip(map(json.loads, answers["row"]), captions, strict=True)
-        scores = flat_scores([row | {"caption": caption} for row, caption in rows])
+        answers = answers.rename(columns={"index": "id"}).astype(object).where(answers.notna().to_numpy(), None)
+        answered = [isinstance(text, str) and INFER_FAIL_MSG not in text for text in answers["prediction"]]
+        rows = answers.assign(caption=answers["prediction"].where(answered, "")).to_dict("records")
+        scores = flat_scores(rows)
         dump(scores, get_intermediate_file_path(eval_file, "_score", "json"))
         return scores
 
