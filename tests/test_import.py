@@ -101,11 +101,11 @@ def test_the_core_works_without_its_wings_and_help_without_the_packages_of_extra
     assert commands(run("-c", WITHOUT_EXTRAS, *missing)) == every
     shutil.rmtree(package / "hub")
     assert commands(run("-m", "captionbias", "--help")) == every - {"card", "publish", "install-metrics"}
-    for wing in ("app", "images", "datasets", "studies"):
+    for wing in ("app", "images", "datasets", "studies", "harnesses"):
         shutil.rmtree(package / wing)
     assert (measured := run("-c", CORE)).returncode == 0, measured.stderr
     left = commands(run("-m", "captionbias", "--help"))
-    assert {"measure", "report"} <= left < every - {"app", "audit", "card", "data", "reproduce"}
+    assert {"measure", "report"} <= left < every - {"app", "audit", "card", "data", "harness", "reproduce"}
 
 
 @pytest.mark.parametrize(

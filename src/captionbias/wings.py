@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-WITH_COMMANDS = ("images", "datasets", "hub", "studies", "counting", "app")  # in the order of --help
+WITH_COMMANDS = ("images", "datasets", "hub", "studies", "counting", "harnesses", "app")  # in the order of --help
 PACKAGE = Path(__file__).parent
 
 

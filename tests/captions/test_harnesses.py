@@ -1,12 +1,15 @@
-"""Captions that evaluation harnesses left, measured as they are: logs of lmms-eval, tables of VLMEvalKit."""
+"""Captions that evaluation harnesses left, measured as they are."""
 
 import json
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from captionbias.captions import read_captions
+from captionbias.captions.logs import ZSTD, row_of_answer
 from captionbias.captions.tables import row_of_log
 from tests.cli.conftest import ran
 
@@ -54,3 +57,106 @@ def test_logs_of_lmms_eval_and_tables_of_vlmevalkit_are_joined_by_coco_ids_not_b
         captions = read_captions(predictions=path, references=people, attribute="gender")
         found = dict(zip(captions.image_ids, captions.predictions, strict=True))
         assert found == {str(row["image_id"]): row["pred"] for row in LOGGED}
+
+
+SAID = {"42": "a man on a bike", "7": "", "9": "a woman"}
+GENDERS = {"42": "male", "7": "male", "9": "female"}
+OF_IMAGES = {image: {"image_id": image, "gender": gender} for image, gender in GENDERS.items()}
+# A record of each harness's log, as its own code writes it, without what is not read.
+INSPECT = [
+    {
+        "id": number,
+        "epoch": 1,
+        "target": "",
+        "metadata": OF_IMAGES[image],
+        "output": {"choices": [], "completion": text},
+    }
+    for number, (image, text) in enumerate(SAID.items())
+]
+LIGHTEVAL = [
+    {
+        "doc": {"query": "?", "choices": ["x"], "specific": OF_IMAGES[image], "id": str(number)},
+        "model_response": {"text": [text], "logprobs": None},
+        "metric": {"exact": 0.0},
+    }
+    for number, (image, text) in enumerate(SAID.items())
+]
+EVALSCOPE = [
+    {
+        "index": number,
+        "input": "?",
+        "target": "",
+        "sample_score": {
+            "score": {"value": {"bleu": 0.1}, "extracted_prediction": text, "prediction": text},
+            "sample_id": number,
+            "sample_metadata": OF_IMAGES[image],
+        },
+    }
+    for number, (image, text) in enumerate(SAID.items())
+]
+VHELM = [
+    {
+        "instance": {
+            "input": {
+                "text": "",
+                "multimedia_content": {"media_objects": [{"location": f"/coco/{int(image):012d}.jpg"}]},
+            },
+            "references": [{"output": {"text": "a person there"}, "tags": ["correct"]}],
+            "id": f"id{number}",
+        },
+        "request": {"prompt": "?"},
+        "result": {"success": True, "completions": [{"text": text}] if text else []},
+    }
+    for number, (image, text) in enumerate(SAID.items())
+]
+
+
+def eval_log(path, samples, method):
+    """Inspect's .eval; by method 93 as it writes it, with files that this Python may not be able to write."""
+    with ZipFile(path, "w", ZIP_STORED if method == ZSTD else method) as archive:
+        archive.writestr("header.json", "{}")
+        for number, sample in enumerate(map(json.dumps, samples)):
+            packed = pa.compress(sample.encode(), codec="zstd", asbytes=True) if method == ZSTD else sample
+            archive.writestr(f"samples/{number}_epoch_1.json", packed)
+            if method == ZSTD:
+                archive.filelist[-1].compress_type, archive.filelist[-1].file_size = ZSTD, len(sample)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("inspect.json", {"version": 2, "plan": {"steps": [{}]}, "samples": INSPECT, "reductions": [{}]}),
+        ("packed.eval", ZSTD),
+        ("packed.eval", ZIP_DEFLATED),
+        ("details_coco.parquet", LIGHTEVAL),
+        ("reviews.jsonl", EVALSCOPE),
+        ("scenario_state.json", {"adapter_spec": {"method": "generation"}, "request_states": VHELM}),
+    ],
+)
+def test_logs_of_harnesses_are_read_without_options(name, content, tmp_path, write):
+    """What a task keeps of the image serves, too; of VHELM, which keeps none, a table has the labels."""
+    path = tmp_path / name
+    if path.suffix == ".eval":
+        eval_log(path, INSPECT, content)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(content))
+    else:
+        write(path, content)
+    labels = {"attributes": write(tmp_path / "labels.csv", list(OF_IMAGES.values()))} if "state" in name else {}
+    captions = read_captions(path, **labels, attribute="gender")
+    assert dict(zip(captions.image_ids, captions.predictions, strict=True)) == {"42": SAID["42"], "9": SAID["9"]}
+    assert captions.attributes == tuple(OF_IMAGES[image]["gender"] for image in captions.image_ids)
+
+
+def test_a_log_that_is_cut_off_or_unpacks_to_too_much_is_refused(tmp_path, fault, monkeypatch):
+    eval_log(tmp_path / "a.eval", INSPECT, ZSTD)
+    (tmp_path / "cut.eval").write_bytes((tmp_path / "a.eval").read_bytes()[:-30])
+    assert "cannot be read (File is not a zip file)" in fault(read_captions, tmp_path / "cut.eval")
+    monkeypatch.setattr("captionbias.captions.logs.MOST_BYTES", 10)
+    assert "the samples unpack to more than 0 MB" in fault(read_captions, tmp_path / "a.eval")
+
+
+def test_records_that_are_no_log_stay_as_they_are():
+    own = {"id": 1, "target": "t", "metadata": {}, "output": "a man"}
+    assert row_of_answer(own) is None
+    assert row_of_answer({**own, "output": {"text": "a man"}}) is None

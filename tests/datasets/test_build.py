@@ -97,6 +97,8 @@ def test_the_card_has_configurations_sizes_and_what_was_left_out(built):
     benchmark = yaml.safe_load((built["coco_caption_bias"] / "eval.yaml").read_text(encoding="utf-8"))
     assert benchmark["name"] == "COCO captions with labels of gender, skin tone and age"
     assert benchmark["description"].startswith("Human captions, objects and people of COCO val2014")
+    assert benchmark["evaluation_framework"] == "inspect-ai"  # of the Hub's own list, without which it refuses the file
+    assert benchmark["tasks"][0]["id"] == "sway_worst"  # what a leaderboard sorts by
     assert {task["id"] for task in benchmark["tasks"]} == set(TASKS)
     assert {(task["config"], task["split"]) for task in benchmark["tasks"]} == {("gender", "validation")}
 

@@ -11,6 +11,8 @@ from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 from captionbias.bench.measurement import Result
 from captionbias.hub.results import checked, entries_of, read_results
 from captionbias.io.formats import write_json
+from captionbias.metrics import sway
+from captionbias.synthetic import plant
 from tests.refusals import refuses
 
 DETAILS = {"images": 9, "attribute_counts": {}, "settings": {"preset": "lic-2022"}}
@@ -82,6 +84,15 @@ def test_an_entry_has_everything_that_the_hub_knows():
             dataset_id="a/b", task_id="lic", value=1.0, notes="95% interval [-1.0, 3.0]; cannot tell; metric:lic|v:0"
         )
     ]
+
+
+def test_what_leaderboards_sort_by_says_of_how_many_images_and_of_which_questions_it_is():
+    planted = plant(100, captions=2)
+    labels_alone = sway(predictions=planted.predictions, attributes=planted.attributes)
+    entries = parse_eval_result_entries(yaml.safe_load(entries_of(checked({"sway": labels_alone}), "a/b")))
+    (worst,) = [entry for entry in entries if entry.task_id == "sway_worst"]
+    assert worst.value == labels_alone["sway_worst"]
+    assert worst.notes.startswith("100 images; the worst of wrong,unnamed,missing; metric:sway|")
 
 
 @pytest.mark.parametrize("words", ["x\n- value: 9", "a: b # c", "\x85\u2028\ud800", "é 😀" * 200])

@@ -217,7 +217,7 @@ def worst(metric: str, label: str, digits: int, scale: Scale, meaning: str) -> S
     """The score of a metric that a training minimises; see `captionbias.bench.verdicts.worst_of`."""
     meaning += " What a training minimises: lower is better; nan where one cannot tell."
     kind: dict[str, Any] = {"sense": "size", "minimised": True, "published": True, "in_tables": False}
-    return Score(f"{metric}_worst", label, digits, scale, meaning, **kind)
+    return Score(f"{metric}_worst", label, digits, scale, meaning, task=f"{metric}_worst", **kind)
 
 
 def label(key: str) -> str:

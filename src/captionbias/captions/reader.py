@@ -53,8 +53,8 @@ def read_captions(
 
     A table is a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns. A file is .csv, .tsv, .txt,
     .token (Flickr's), .jsonl, .parquet, .xlsx, or .json: records, alone (COCO results) or under a key (COCO captions,
-    Karpathy's splits), columns, `{id: caption}`, `{id: [captions]}`, or COCO instances; .pkl has what .json may have.
-    It may be on any file system that fsspec knows, as in s3://bucket/nic.parquet.
+    Karpathy's splits), columns, `{id: caption}`, `{id: [captions]}`, or COCO instances; .pkl has what .json may have,
+    .eval is a log of Inspect. It may be on any file system that fsspec knows, as in s3://bucket/nic.parquet.
     `owner/dataset:configuration:split` is a dataset of the Hub, and a folder that `captionbias data build` or datasets
     wrote is one, too.
 

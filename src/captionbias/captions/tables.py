@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
+from captionbias.captions.logs import row_of_answer, samples_of
 from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.sources import MOST_BYTES, PACKED, Remote, is_url, load_rows
 from captionbias.captions.values import as_list, class_name, entries, is_column, is_missing
@@ -349,6 +350,12 @@ def _json(path: File) -> Table:
         return _table_of_content(path, json.load(file, object_pairs_hook=without_outline))
 
 
+def _eval(path: File) -> Table:
+    with path.open("rb") as file:
+        records = [json.loads(sample, object_pairs_hook=json_object) for sample in samples_of(file)]
+    return _table_of_records(path, records, "sample", range(len(records)))
+
+
 def _pickle(path: File) -> Table:
     with path.open("rb") as file:
         return _table_of_content(path, read_plain_pickle(file))
@@ -363,6 +370,8 @@ def _table_of_content(path: File, content: Any) -> Table:
             columns = objects_of_images(content, str(path))
             return Table(str(path), tuple(columns), columns.__getitem__)
         case list(records) | {"annotations": list(records)} | {"images": list(records)}:
+            return _table_of_records(path, records, "position", range(len(records)))
+        case {"samples": list(records)} | {"request_states": list(records)}:  # logs of Inspect and VHELM
             return _table_of_records(path, records, "position", range(len(records)))
     entries = list(content.values()) if isinstance(content, dict) else []
     kinds = set(map(type, entries))
@@ -440,7 +449,7 @@ def _table_of_records(path: File, records: list[Any], unit: str, numbers: Sequen
                 f"{path} has {type(record).__name__} instead of a record at {unit} {number:,}: "
                 'write each row as {"image_id": ..., "caption": ...}'
             )
-    records = list(map(row_of_log, records))
+    records = [row_of_answer(record) or row_of_log(record) for record in records]
     columns = tuple(dict.fromkeys(column for record in records for column in record))
     if not columns:
         raise ValueError(f"{path} holds no rows: give a file with a record for each image")
@@ -501,6 +510,11 @@ def _parquet(path: File) -> Table:
 
     with path.open("rb") as opened:
         schema = read_schema(opened)
+    document = schema.field("doc").type if {"doc", "model_response"} <= {*schema.names} else ""
+    if "specific: " in str(document):  # a log of lighteval, whose pictures are not read
+        rows = zip(*map(read, ("doc.choices", "doc.id", "doc.specific", "model_response.text")), strict=True)
+        records = [{"doc": choices | of | more, "model_response": text} for choices, of, more, text in rows]
+        return _table_of_records(path, records, "row", range(len(records)))
     return _with_class_names(Table(str(path), tuple(schema.names), read), schema)
 
 
@@ -565,6 +579,7 @@ READERS: dict[str, Callable[[File], Table]] = {
     ".txt": _lines,
     ".json": _json,
     ".jsonl": _jsonl,
+    ".eval": _eval,
     ".parquet": _parquet,
     ".pkl": _pickle,
     ".xlsx": _workbook,

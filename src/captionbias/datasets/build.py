@@ -135,8 +135,8 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
 def _benchmark(template: str, configuration: str, split: str) -> str:
     """The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
 
-    Results name a task and no configuration, so they are of the default one. The Hub takes the file once `captionbias`
-    is in its list of evaluation frameworks, which is open to additions.
+    Results name a task and no configuration, so they are of the default one. A leaderboard sorts by the first task. The
+    Hub takes the framework, in which our task gives the same numbers; its own list has the datasets that are shown.
     """
     import yaml
     from huggingface_hub import DatasetCard
@@ -148,8 +148,11 @@ def _benchmark(template: str, configuration: str, split: str) -> str:
     content = {
         "name": card.data["pretty_name"],
         "description": one_line(about),
-        "evaluation_framework": "captionbias",
-        "tasks": [{"id": task, "config": configuration, "split": split} for task in catalogue.TASKS],
+        "evaluation_framework": "inspect-ai",
+        "tasks": [
+            {"id": task, "config": configuration, "split": split}
+            for task in sorted(catalogue.TASKS, key=lambda task: task != "sway_worst")
+        ],
     }
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 

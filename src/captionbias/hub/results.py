@@ -136,6 +136,9 @@ def entries_of(results: Results, dataset: str) -> str:
         estimate = result.estimates[score.key]
         _, _, ends = interval(estimate, score.digits).partition(" ")
         notes = [f"95% interval {ends}" if ends else "", "" if judgement == NOTHING else judgement]
+        if score.minimised:  # compares with others of as many images, and of the same questions
+            images = result.get("sway_images", result["details"].get("images"))
+            notes.append(f"{images} images; the worst of {settings_of(result['signature']).get('worst')}")
         notes += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
         value = float(estimate.value) + 0.0  # turns -0 into 0
         entries.append(EvalResultEntry(dataset, task, value, notes="; ".join(filter(None, notes))))
