@@ -22,7 +22,7 @@ COLUMNS |= {"tasks": "objects", "weights": "weight"}
 
 def world(images=400, seed=0, several=False):
     """A table with all columns, of captions with a bias in them; some of the captioner's are missing or two."""
-    planted, dice = vars(plant(images, captions=3, t_to_a=0.4, a_to_t=0.3, seed=seed)), random.Random(seed)
+    planted, dice = vars(plant(images, captions=6, t_to_a=0.4, a_to_t=0.3, seed=seed)), random.Random(seed)
     captions = [None if dice.random() < 0.05 else text for text in planted["predictions"]]
     if several:
         captions = [[text, dice.choice(planted["predictions"])] if text else [] for text in captions]

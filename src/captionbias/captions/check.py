@@ -190,18 +190,19 @@ class Captions:
     def keys(self) -> Hashes:
         """A number for the picture that each image is, `(n,)`, by which captions are drawn and images resampled,
         wherever these stand: of its scene, else of its human captions, its id or its row. Pictures of fewer than 30
-        words of human captions are told apart by their ids too, or where these are the same by their order."""
+        words whose human captions are the same are told apart by their ids, or by their order; of a part all by ids."""
         return self.cached("keys", None, self._keys)
 
     def _keys(self) -> Hashes:
         if self.scene or not self.references:
             return hashes_of([str(name) for name in self.scene or self.image_ids or range(len(self))])
-        texts = list(chain.from_iterable(self.references))
         counts = np.array(list(map(len, self.references)), np.int64)
-        words = np.array([sum(text.count(" ") + 1 for text in of_image) for of_image in self.references])
-        keys = mix(sums_of(hashes_of(texts), counts))
-        apart = mix(hashes_of(self.image_ids)) if self.image_ids else occurrences(keys)
-        return np.where((words < SIGN_OF_A_COPY) & (apart > 0), mix(keys ^ apart), keys)
+        every = sums_of(hashes_of(list(chain.from_iterable(self.references))), counts)
+        words = np.array([sum(text.count(" ") + 1 for text in texts) for texts in self.references])
+        _, alike, times = np.unique(every, return_inverse=True, return_counts=True)
+        told_apart = (words < SIGN_OF_A_COPY) & (self.part | (times[alike] > 1))
+        names = hashes_of(self.image_ids) if self.image_ids else occurrences(every)
+        return mix(np.where(told_apart, every ^ mix(names), every))
 
     @property
     def image_set(self) -> str:
