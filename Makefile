@@ -5,7 +5,7 @@ USABLE := $(VENV)/.usable
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow docs lowest wheel format clean
+.PHONY: help setup demo test slow docs lowest pythons wheel release format clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -30,8 +30,14 @@ lowest: $(INSTALLED)  ## the tests with the lowest versions that pyproject.toml 
 	$(BIN)/uv pip install --quiet --python build/lowest --resolution lowest-direct --editable '.[dev]'
 	build/lowest/bin/python -m pytest --numprocesses auto --dist loadfile
 
+pythons: $(INSTALLED)  ## what reads and scores captions, on each other Python that this machine has
+	.ci/pythons
+
 wheel: $(INSTALLED)  ## build sdist and wheel, install the wheel alone and use it
 	PYTHON=$(PYTHON) .ci/wheel
+
+release: $(INSTALLED)  ## build and check what a release uploads, in dist/, with its notes; it uploads nothing
+	TAG=$(TAG) PYTHON=$(PYTHON) .ci/release
 
 docs: $(INSTALLED)  ## the site, into site/; a warning is an error
 	$(BIN)/mkdocs build --strict
