@@ -64,6 +64,7 @@ def test_intervals_hold_what_the_dials_mean(score):
     assert sum(result[low] <= meant[score] <= result[high] for meant, _, result in captioners()) >= LEAST_HELD
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ENDS)
 def test_scores_are_what_is_counted_in_the_captions(score):
     """Not too high nor too low on average; from 0 to 30."""

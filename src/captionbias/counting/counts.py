@@ -137,10 +137,15 @@ def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
 
 
 def read_counts(*paths: str | Path) -> Counted:
-    """The counts of files that `captionbias count` wrote, of other images each, as in `sway(read_counts(path))`."""
+    """The counts of files, or of folders of files, that `captionbias count` wrote, each of other images, as in
+    `sway(read_counts(path))`."""
     import pyarrow.parquet as pq
 
-    return counts_of(merge_counts([pq.read_table(path) for path in paths]))
+    given = map(Path, paths)
+    files = [file for path in given for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
+    if lacking := [file for file in files if not file.is_file()]:
+        raise InputError("counts", f": {lacking[0]} does not exist: check the path")
+    return counts_of(merge_counts([pq.read_table(file) for file in files]))
 
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:

@@ -32,7 +32,7 @@ def harness(name: str, output: Path, images: str, **people: Any) -> None:
     from captionbias.harnesses.rows import NUMBERS, OF, WORST, images_of
 
     if name not in HARNESSES:
-        raise unknown("harness", name, HARNESSES)
+        raise unknown("name", name, HARNESSES)
     if output.exists() and any(output.iterdir()):
         raise ValueError(f"{output} is not empty: name a new folder, or remove what is in it")
     rows = images_of(images, **people)
