@@ -47,6 +47,8 @@ def test_csv_with_labels_alone_is_counted_and_files_of_other_images_are_measured
         count_files([file], output)
     count_files(files, tmp_path / "all.parquet")
     assert sway(read_counts(tmp_path / "all.parquet")) == sway(read_counts(*counts))
+    with pytest.raises(ValueError, match=r"counts: two files are of the same captions, and an image counts once"):
+        read_counts(*counts, counts[0])
 
 
 def test_a_shard_twice_is_refused_and_what_is_no_shard_is_told(shards, tmp_path):

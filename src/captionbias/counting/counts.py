@@ -145,7 +145,10 @@ def read_counts(*paths: str | Path) -> Counted:
     files = [file for path in given for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
     if lacking := [file for file in files if not file.is_file()]:
         raise InputError("counts", f": {lacking[0]} does not exist: check the path")
-    return counts_of(merge_counts([pq.read_table(file) for file in files]))
+    tables = list(map(pq.read_table, files))
+    if len({digest_of(table, CAPTIONS) for table in tables}) < len(tables):
+        raise InputError("counts", ": two files are of the same captions, and an image counts once: name each once")
+    return counts_of(merge_counts(tables))
 
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:
