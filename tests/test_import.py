@@ -147,6 +147,7 @@ assert prompt_for("hair") == "The hair looks"
 """
 
 
+@pytest.mark.slow
 def test_a_metric_is_its_file_and_one_line_and_a_lexicon_its_file(copied):
     package, run = copied
     (package / "metrics" / "added.py").write_text(ADDED, encoding="utf-8")

@@ -128,6 +128,7 @@ def test_ranks_with_other_data_and_ranks_that_do_not_come_are_told_of(facts):
     assert re.fullmatch(told + re.escape(ONE_PROCESS), facts[0]["left_alone"])
 
 
+@pytest.mark.slow
 def test_a_launched_process_that_measures_alone_waits_for_no_other(monkeypatch):
     """On rank 0 of two alone, with an attacker that asks for the device."""
     options = {**vars(plant(100, captions=1)), "encoder": "dense", "trials": 1, "bootstrap": 0, "cache": False}

@@ -41,10 +41,16 @@ def parts(table, number, seed=0):
     ]
 
 
-@pytest.mark.parametrize("people", [True, False], ids=["people", "labels alone"])
-@pytest.mark.parametrize("several", [False, True], ids=["a caption", "two captions"])
 @pytest.mark.parametrize(
-    "also", [{}, {"weight_column": "weight"}, {"task_column": "objects"}], ids=["", "weights", "tasks"]
+    ("people", "several", "also"),
+    [
+        (True, False, {}),
+        (False, False, {}),
+        (True, True, {"weight_column": "weight"}),
+        (False, True, {"weight_column": "weight"}),
+        (True, False, {"task_column": "objects"}),
+    ],
+    ids=["people", "labels alone", "two captions and weights", "of labels alone", "tasks"],
 )
 def test_shards_measure_what_rows_do_to_the_last_bit(people, several, also):
     """Values and replicates of every score that is counted, and its verdict."""

@@ -70,6 +70,7 @@ def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitiga
         assert more[f"imagecaptioner2{form}"] > 10
 
 
+@pytest.mark.slow
 def test_what_image_and_caption_say_together_is_seen_here_and_not_by_lic(draws, quick):
     """The captioner's word is the picture's brightness or its opposite, as the label says; people's is a coin. An
     answer may be several words."""

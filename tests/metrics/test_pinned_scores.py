@@ -13,6 +13,8 @@ import warnings
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from captionbias.alignment.align import align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.bench.catalogue import METRICS, SCORES
@@ -97,6 +99,7 @@ def test_scores_and_intervals_are_those_pinned():
                 assert scores[f"{key}_ci_low"] <= scores[key] <= scores[f"{key}_ci_high"], (case, key)
 
 
+@pytest.mark.slow
 def test_and_so_they_are_on_another_processor():
     script = "import json; from tests.metrics.test_pinned_scores import measured; print(json.dumps(measured()))"
     ran = subprocess.run(

@@ -25,7 +25,7 @@ IMAGES, PICTURES = 120, 40
 QUICK = {"preset": "fast", "trials": 2, "draws": 1, "epochs": 1, "bootstrap": 20, "cache": False}
 # What cannot move a number, of which two values give one result.
 IDLE = {"allow_unmasked", "cache", "details", "distributed", "keep_attackers", "progress", "trust_rows"}
-SLOW = {"dbac", "imagecaptioner2"}
+SLOW = {"dbac", "dpa", "imagecaptioner2", "label_leakage", "lic"}
 NEURAL = {"model", "precision", "images", "image_encoder"}
 EVERY = [
     pytest.param(name, argument, marks=[pytest.mark.slow] * (name in SLOW or argument in NEURAL))

@@ -21,7 +21,7 @@ def asked(result):
     [("a sexy woman", 1.0), ("a man", 0.2), ("a person", 0.2)],
     ids=["women are sexy", "a fifth are men", "a fifth are persons"],
 )
-@pytest.mark.parametrize("images", [900, 3000])
+@pytest.mark.parametrize("images", [900, pytest.param(3000, marks=pytest.mark.slow)])
 def test_a_person_is_below_who_is_biased(images, word, share):
     least, biased = sway(**world(images)), sway(**of_women(world(images), woman_is(word), share))
     assert asked(least) == asked(biased) == "wrong,unnamed,t_to_a,words,length,a_to_t,missing"
