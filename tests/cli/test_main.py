@@ -214,8 +214,8 @@ def test_install_metrics_puts_all_where_evaluate_looks(modules_cache):
     assert all(Path(path).is_relative_to(modules_cache) for path in loads.values())
 
 
-def test_demo_measures_five_captioners_whose_bias_is_known():
-    shown, complaint = ran("demo", "--images", "400", columns="80")
+def test_demo_measures_five_captioners_whose_bias_is_known_and_writes_their_captions(tmp_path):
+    shown, complaint = ran("demo", "--images", "400", "--output", str(tmp_path), columns="80")
     lines = shown.splitlines()
     assert (complaint.strip(), lines[0].partition(" images")[0], max(map(len, lines)) <= 80) == (
         "",
@@ -228,6 +228,9 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     assert [word.startswith("more than") for word in a_to_t] == [False, False, True, False, False]
     assert [word.startswith("more than") for word in t_to_a] == [False, False, False, True, False]
     assert lic[2].startswith("more than")
+    files = ("--predictions", f"{tmp_path}/tasks_sway_attribute.csv", "--references", f"{tmp_path}/people.csv")
+    measured = re.search(r"sway T to A, of 100 +(\S+)", ran("measure", "sway", *files)[0])
+    assert measured[1] == re.split(r"\s{2,}", lines[starts[3]].strip())[-3]
 
 
 CROSSED, ROW = (

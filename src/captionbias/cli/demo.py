@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,10 +16,11 @@ DEMO_TRIALS = 5
 def demo(
     images: Annotated[int, typer.Option(help="Images to plant.", min=200)] = 6000,
     seed: Annotated[int, typer.Option(help="Seed of everything.", min=0)] = 0,
+    output: Annotated[Path | None, typer.Option(help="Write the captions into this folder, to measure them.")] = None,
 ) -> None:
     """Measure captioners whose bias is known, because it was planted. Needs no data and no torch; under a minute.
 
-    Example: captionbias demo --images 1000
+    Example: captionbias demo --images 1000 --output example
     """
     from rich.progress import track
 
@@ -56,7 +58,13 @@ def demo(
         warnings.simplefilter("ignore", CaptionBiasWarning)
         display: dict[str, Any] = {"console": complaints, "transient": True, "disable": not complaints.is_terminal}
         for name, dials in track(captioners.items(), "measuring", **display):
-            captions = check_captions(**vars(plant(images, captions=1, seed=seed, **dials)))
+            planted = vars(plant(images, captions=1, seed=seed, **dials))
+            captions = check_captions(**planted)
+            if output:
+                file = output / f"{'_'.join(name.partition('(')[0].replace(',', '').split())}.csv"
+                write_example(file, caption=planted["predictions"])
+                people = {"gender": planted["attributes"], **{of: planted[of] for of in ("references", "tasks")}}
+                write_example(output / "people.csv", **people)
             attacked: dict[str, Any] = {"preset": "fast", "trials": DEMO_TRIALS, "seed": seed}
             measured = {"sway": sway.measure(captions, seed=seed)}
             measured |= {metric.name: metric.measure(captions, **attacked) for metric in (dbac, lic)}
@@ -67,3 +75,13 @@ def demo(
             table.rows.extend([RULE, [name, *(cell.replace(" [", "\n[") for cell in cells)]])
     console.print(table)
     console.print("\nOn your own files: captionbias measure --help")
+
+
+def write_example(path: Path, **columns: Any) -> None:
+    import pandas as pd
+
+    from captionbias.io.files import written_whole
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(path) as part:
+        pd.DataFrame(columns).to_csv(part, index_label="image_id")
