@@ -36,7 +36,7 @@ pythons: $(INSTALLED)  ## what reads and scores captions, on each other Python t
 wheel: $(INSTALLED)  ## build sdist and wheel, install the wheel alone and use it
 	PYTHON=$(PYTHON) .ci/wheel
 
-release: $(INSTALLED)  ## build and check what a release uploads, in dist/, with its notes; uploads nothing; ADDRESS=https://...
+release: $(INSTALLED)  ## build and check in dist/ what a release uploads, with its notes: ADDRESS=https://...
 	ADDRESS=$(ADDRESS) TAG=$(TAG) PYTHON=$(PYTHON) .ci/release
 
 docs: $(INSTALLED)  ## the site, into site/; a warning is an error
