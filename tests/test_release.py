@@ -233,7 +233,7 @@ def test_the_citation_is_of_this_version_and_names_the_paper_of_every_metric() -
     assert all({"authors", "title", "type"} <= reference.keys() for reference in citation["references"])
     cards = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "metrics").glob("*/README.md"))
     titles = set(re.findall(r"^  title *= \{(.+)\},$", cards, re.MULTILINE))
-    assert {reference["title"] for reference in citation["references"]} == titles
+    assert titles <= {reference["title"] for reference in citation["references"]}
 
 
 def test_the_conda_recipe_agrees_with_the_project_and_with_the_rules_of_conda_forge(monkeypatch) -> None:
