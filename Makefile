@@ -36,11 +36,11 @@ pythons: $(INSTALLED)  ## what reads and scores captions, on each other Python t
 wheel: $(INSTALLED)  ## build sdist and wheel, install the wheel alone and use it
 	PYTHON=$(PYTHON) .ci/wheel
 
-release: $(INSTALLED)  ## build and check what a release uploads, in dist/, with its notes; it uploads nothing
-	TAG=$(TAG) PYTHON=$(PYTHON) .ci/release
+release: $(INSTALLED)  ## build and check in dist/ what a release uploads, with its notes: ADDRESS=https://...
+	ADDRESS=$(ADDRESS) TAG=$(TAG) PYTHON=$(PYTHON) .ci/release
 
 docs: $(INSTALLED)  ## the site, into site/; a warning is an error
-	$(BIN)/mkdocs build --strict
+	ADDRESS=$(ADDRESS) $(BIN)/mkdocs build --strict
 
 format: $(INSTALLED)  ## format the code and mend what lint can mend
 	$(BIN)/ruff format .

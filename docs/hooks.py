@@ -6,12 +6,13 @@ Pages link to files of the repository as there, `../metrics/dbac/README.md`; the
 from __future__ import annotations
 
 import json
-from importlib.metadata import metadata
+import runpy
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from captionbias._version import __version__
 from captionbias.metrics import DEFINED
 
 ROOT = Path(__file__).parents[1]
@@ -30,8 +31,8 @@ def as_markdown(notebook: Path) -> str:
 
 
 def on_config(config: Any) -> Any:
-    urls = dict(entry.split(", ", 1) for entry in metadata("captionbias").get_all("Project-URL") or ())
-    config.repo_url = urls.get("Repository")
+    urls = runpy.run_path(str(ROOT / "hatch_build.py"))["addresses"](__version__)
+    config.repo_url, config.site_url = urls.get("Repository"), urls.get("Documentation")
     return config
 
 

@@ -1,17 +1,26 @@
-"""A release can happen: workflows run what there is, and `make release` checks what it builds and uploads nothing."""
+"""A release can happen: workflows run what there is, `make release` checks what it builds and uploads nothing, and what
+indexes, Zenodo, conda-forge and JOSS read agrees with the project."""
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from zipfile import ZipFile
 
+import markdown
 import pytest
 import yaml
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
+
+from captionbias import __version__
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -32,6 +41,10 @@ def test_a_job_runs_what_there_is_and_declares_what_it_needs(job: dict[str, Any]
         if "pypi-publish" in step.get("uses", ""):
             assert permissions.pop("id-token") == "write"
             assert job["environment"] == "pypi"
+        if "deploy-pages" in step.get("uses", ""):
+            assert permissions.pop("id-token") == permissions.pop("pages") == "write"
+            assert (job["environment"], job["if"]) == ("github-pages", "github.event_name == 'push'")
+            assert "make docs" in str(JOBS[f"docs, {job['needs']}"])
         for line in step.get("run", "").splitlines():
             program, what, *rest = shlex.split(line, comments=True)
             if program == "make":
@@ -57,7 +70,8 @@ def test_a_tag_is_checked_then_published_then_told() -> None:
         "notes": "publish",
     }
     runs = [step["run"] for step in jobs["build"]["steps"] if "run" in step]
-    assert runs == ['make release TAG="$GITHUB_REF_NAME"', "make test"]
+    address = "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"
+    assert runs == [f'make release ADDRESS="{address}" TAG="$GITHUB_REF_NAME"', "make test"]
     sent = {step["with"]["name"]: step["with"]["path"] for step in jobs["build"]["steps"] if "upload" in str(step)}
     assert sent == {"packages": "dist/captionbias-*", "notes": "dist/notes.md"}
     assert jobs["publish"]["steps"][0]["with"]["name"] == "packages"  # the index takes nothing else
@@ -70,10 +84,21 @@ def test_every_python_that_the_package_names_is_tested() -> None:
     assert all(os.access(ROOT / script, os.X_OK) for script in re.findall(r"\.ci/\w+", MAKEFILE))
 
 
+ADDRESS = "https://github.com/owner/captionbias"
 PROJECT = {
     "pyproject.toml": """build-system = {requires = ["hatchling"], build-backend = "hatchling.build"}
-project = {name = "captionbias", dynamic = ["version"], requires-python = ">=3.10"}
+project = {name = "captionbias", dynamic = ["version", "readme", "urls"], requires-python = ">=3.10"}
 tool.hatch.version.path = "src/captionbias/_version.py"
+tool.hatch.metadata.hooks.custom.urls = {Paper = "https://example.org/paper"}
+""",
+    "hatch_build.py": (ROOT / "hatch_build.py").read_text(encoding="utf-8"),
+    "README.md": """[![a `p`](p.svg)](docs/a.md#b "c") [`d`](../x.md) [e](#f) [g](https://example.org) `h[0](i)`
+
+    h[0](i)
+
+```python
+h[0](i)
+```
 """,
     "src/captionbias/__init__.py": "",
     "src/captionbias/_version.py": '__version__ = "1.2.0"\n',
@@ -93,7 +118,9 @@ def built(setting: str) -> dict[str, str]:
     return {"pyproject.toml": PROJECT["pyproject.toml"] + f"tool.hatch.build.targets.{setting}\n"}
 
 
-def released(folder: Path, tag: str, changed: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def released(
+    folder: Path, tag: str, changed: dict[str, str], address: str = ADDRESS
+) -> subprocess.CompletedProcess[str]:
     """What `.ci/release` did in a small project: builds, git and pytest are real, twine and the installing are not."""
     for name, text in (PROJECT | changed).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +129,11 @@ def released(folder: Path, tag: str, changed: dict[str, str]) -> subprocess.Comp
     git = "git -c user.name=a -c user.email=a@example.org"
     subprocess.run(f"git init -q && git add . && {git} commit -q -m All", cwd=folder, shell=True, check=True)
     (folder / "src/captionbias/left.py").touch()
-    environment = os.environ | {"TAG": tag, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # pytest starts in a second
+    environment = os.environ | {
+        "ADDRESS": address,
+        "TAG": tag,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }  # pytest starts in a second
     return subprocess.run([folder / ".ci/release"], env=environment, capture_output=True, text=True)
 
 
@@ -120,6 +151,21 @@ def test_a_release_is_built_checked_and_told_and_not_uploaded(tmp_path: Path, ta
     assert (tmp_path / "calls").read_text().splitlines() == [twine, f"wheel dist/{wheel}"]
     assert "Nothing was uploaded." in done.stdout
     assert next_step in done.stdout
+    metadata = ZipFile(tmp_path / "dist" / wheel).read("captionbias-1.2.0.dist-info/METADATA").decode()
+    urls = dict(re.findall(r"^Project-URL: (\w+), (.+)$", metadata, re.MULTILINE))
+    assert urls == {
+        "Paper": "https://example.org/paper",
+        "Repository": ADDRESS,
+        "Issues": f"{ADDRESS}/issues",
+        "Changelog": f"{ADDRESS}/blob/v1.2.0/CHANGELOG.md",
+        "Documentation": "https://owner.github.io/captionbias/",
+    }
+    of_tag = f"{ADDRESS}/blob/v1.2.0"
+    line, code = PROJECT["README.md"].split("\n", 1)
+    for target, whole in (("p.svg", f"{ADDRESS}/raw/v1.2.0/p.svg"), ("docs/a.md#b", f"{of_tag}/docs/a.md#b"),
+                          ("../x.md", f"{ADDRESS}/blob/x.md"), ("#f", f"{of_tag}/README.md#f")):  # fmt: skip
+        line = line.replace(f"({target}", f"({whole}")
+    assert metadata.endswith(f"\n\n{line}\n{code}")
 
 
 @pytest.mark.parametrize(("tag", "changed", "message"), [
@@ -137,3 +183,86 @@ def test_what_should_not_be_released_is_not(tmp_path: Path, tag: str, changed: d
     assert done.returncode != 0
     assert message in done.stderr
     assert not (tmp_path / "dist/notes.md").exists()
+
+
+@pytest.mark.parametrize("address", ["", "captionbias"])
+def test_a_release_asks_where_the_repository_is(tmp_path: Path, address: str) -> None:
+    done = released(tmp_path, "", {}, address)
+    assert done.returncode != 0
+    assert "make release ADDRESS=https://github.com/OWNER/captionbias" in done.stderr
+    assert not (tmp_path / "dist").exists()
+
+
+def project(monkeypatch: pytest.MonkeyPatch, address: str) -> Any:
+    """What a build of this repository tells an index."""
+    monkeypatch.setenv("ADDRESS", address)
+    return ProjectMetadata(str(ROOT), PluginManager()).core
+
+
+@pytest.mark.parametrize("address", [ADDRESS, f"{ADDRESS}/", f"{ADDRESS}.git"])
+def test_links_of_the_long_description_are_absolute_and_lead_to_what_is_there(monkeypatch, address) -> None:
+    html = markdown.markdown(project(monkeypatch, address).readme, extensions=["tables", "fenced_code"])
+    targets = re.findall(r'\b(href|src)="([^"]+)"', html)
+    own = [(kind, url.removeprefix(f"{ADDRESS}/")) for kind, url in targets if url.startswith(ADDRESS)]
+    assert {kind for kind, _ in own} == {"href", "src"}
+    for kind, path in own:
+        tree, tag, file = path.partition("#")[0].split("/", 2)
+        assert (tree, tag) == ({"href": "blob", "src": "raw"}[kind], f"v{__version__}")
+        assert (ROOT / file).exists(), file
+    assert all(url.startswith("https://") for _, url in targets)
+
+
+def test_a_clone_is_built_with_its_readme_as_it_is_and_without_addresses(monkeypatch) -> None:
+    core = project(monkeypatch, "")
+    assert core.readme == (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {label.split(":")[0] for label in core.urls} == {"Paper"}
+
+
+def test_the_site_has_the_addresses_that_the_index_has(monkeypatch) -> None:
+    monkeypatch.setenv("ADDRESS", ADDRESS)
+    site = runpy.run_path(str(ROOT / "docs/hooks.py"))["on_config"](SimpleNamespace())
+    assert vars(site) == {"repo_url": ADDRESS, "site_url": "https://owner.github.io/captionbias/"}
+
+
+def test_the_citation_is_of_this_version_and_names_the_paper_of_every_metric() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    heading = f"## {citation['version']} - {citation['date-released']}"
+    assert citation["version"] == __version__
+    assert heading in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()  # what CFF 1.2 and Zenodo need
+    assert all({"authors", "title", "type"} <= reference.keys() for reference in citation["references"])
+    cards = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "metrics").glob("*/README.md"))
+    titles = set(re.findall(r"^  title *= \{(.+)\},$", cards, re.MULTILINE))
+    assert titles <= {reference["title"] for reference in citation["references"]}
+
+
+def test_the_conda_recipe_agrees_with_the_project_and_with_the_rules_of_conda_forge(monkeypatch) -> None:
+    text = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")
+    recipe, core = yaml.safe_load(text), project(monkeypatch, "")
+    build, needs, about = recipe["build"], recipe["requirements"], recipe["about"]
+    assert recipe["context"]["version"] == __version__
+    assert build["python"]["entry_points"] == [f"{name} = {target}" for name, target in core.scripts.items()]
+    assert (about["license"], about["summary"]) == (core.license_expression, core.description)
+    python, *run = needs["run"]
+    assert sorted(need.replace(" ", "").replace("_", "-") for need in run) == sorted(core.dependencies)
+    assert all(re.fullmatch(r"[a-z0-9_-]+ >=[\d.]+", need) for need in run)
+    assert {python, needs["host"][0]} == {"python >=${{ python_min }}", "python ${{ python_min }}.*"}
+    assert needs["host"][1:] == ["pip", "hatchling >=1.27"]
+    assert (build["number"], build["noarch"]) == (0, "python")
+    sections = "schema_version context package source build requirements tests about extra"
+    assert list(recipe) == sections.split()  # in this order
+    assert re.fullmatch("[0-9a-f]{64}", recipe["source"]["sha256"])
+    assert {"homepage", "license", "license_file", "summary"} <= about.keys()
+    assert recipe["extra"]["recipe-maintainers"]
+    assert text.rstrip("\n") + "\n" == text
+
+
+def test_the_paper_has_what_joss_asks_for_and_cites_what_it_lists() -> None:
+    _, front, body = (ROOT / "paper/paper.md").read_text(encoding="utf-8").split("---\n", 2)
+    assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} == yaml.safe_load(front).keys()
+    assert 750 <= len(body.split()) <= 1750
+    sections = ["Summary", "Statement of need", "State of the field", "Software design", "Research impact statement"]
+    sections += ["AI usage disclosure", "Acknowledgements", "References"]
+    assert re.findall(r"^# (.+)$", body, re.MULTILINE) == sections
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper/paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(set(re.findall(r"@(\w+\d{4}\w+)", body))) == listed
