@@ -60,6 +60,8 @@ def test_shards_measure_what_rows_do_to_the_last_bit(people, several, also):
     captions = check_captions(
         **{argument: table[name] for argument, name in COLUMNS.items() if name in used}, trust_rows=True
     )
+    of_people = {"ba_mals", "directional_ba", "multi_directional_ba"}
+    assert counted.metrics.keys() == {"sway", "gender_error"} | (of_people if people else set())
     for name in counted.metrics:
         rows, sums = (find_metric(name).measure(given) for given in (captions, counted))
         asked = rows.samples.keys() - {
@@ -110,6 +112,9 @@ def test_what_was_counted_otherwise_does_not_add_and_is_not_measured_otherwise()
     assert sway.measure(counted, bootstrap=0).signature.startswith("metric:sway|")
     with pytest.raises(ValueError, match=r"seed 7: captions were counted with another; count them anew"):
         sway(counted, seed=7)
+    both = find_metric("multi_directional_ba")
+    people = counts_of(count(table, reference_column="people", metrics=[both.name]))
+    assert [both(people, at_least=least)["combinations"] for least in (1, 20, 30)] == [8, 6, 3]
     with pytest.raises(ValueError, match=r"counts are of sway: count gender_error too, or measure a sample"):
         find_metric("gender_error")(counted)
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 P = ParamSpec("P")
+LATER = ("bootstrap", "details", "at_least")  # options that may be others once captions are counted
 WIDE, MOST_NOTES = 110, 5  # characters of a line, and notes, of a result that is printed
 
 
@@ -336,9 +337,10 @@ class Metric(Generic[P]):
     def units(self, captions: Captions, **options: Any) -> Counts:
         """What it counts of some of the images, in units that add."""
         prepared, *_ = self._prepared(captions, **options)
-        data = ("rows", "predictions", "weights", "samples", "missing", "worst", "seed", "bootstrap")
+        data = ("rows", "predictions", "weights", "samples", "missing", "worst", "seed", *LATER)
         signed = {name: value for name, value in prepared.settings.items() if name not in data}
-        chosen = {name: value for name, value in options.items() if value != self._parameters[name].default}
+        usual = {name: parameter.default for name, parameter in self._parameters.items()}
+        chosen = {name: value for name, value in options.items() if value != usual[name] and name not in LATER}
         return Counts(chosen, signed, cast("Callable[[], Any]", prepared.units)())
 
     def _counted_with(self, counted: Counted, options: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
@@ -348,7 +350,7 @@ class Metric(Generic[P]):
             raise InputError("counts", f"are of {names}: count {self.name} too, or measure a sample")
         counts = counted.metrics[self.name]
         for name, value in options.items():
-            if name not in ("bootstrap", "details") and value not in (
+            if name not in LATER and value not in (
                 self._parameters[name].default,
                 counts.options.get(name),
             ):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,13 @@ from captionbias.captions.values import is_missing
 from captionbias.errors import InputError, few
 from captionbias.hashes import hashes_of, mix
 from captionbias.metrics import find_metric
-from captionbias.statistics.groups import GROUPS, UNIT, totals
+from captionbias.statistics.groups import GROUPS, UNIT, NamedUnits, totals
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 COUNTED = ("sway", "gender_error")
-WITH_PEOPLE = ("ba_mals", "directional_ba")
+WITH_PEOPLE = ("ba_mals", "directional_ba", "multi_directional_ba")
 TYPES = {"metric": "string", "side": "int8", "table": "string", "width": "int32", "column": "int32", "group": "int16"}
 TYPES |= {"units": "int64"}
 WHERE = [*TYPES][:-1]
@@ -57,8 +58,8 @@ def count(
     Args:
         batch: a pyarrow Table or RecordBatch, a pandas DataFrame, or a mapping of columns; a row an image. Of fewer
             than some 10,000 rows there are more counts than rows.
-        metrics: any of `sway` (its first, second, fourth and sixth question), `gender_error`, `directional_ba`
-            and `ba_mals`; by default the first two, and with `reference_column` all.
+        metrics: any of `sway` (its first, second, fourth and sixth question), `gender_error`, `ba_mals`,
+            `directional_ba` and `multi_directional_ba`; by default the first two, and with `reference_column` all.
         id_column: of images; each counts once.
         prediction_column: the captioner's caption, or a list of several.
         attribute_column: labels of the metrics' `attribute_lexicon`. Images without one are left out.
@@ -193,16 +194,19 @@ def _sides(columns: Mapping[str, Any], of_metric: Any) -> list[dict[Any, Any]]:
     sides: list[dict[Any, Any]] = []
     for side in range(int(columns["side"][of_metric].max()) + 1):
         of_side = of_metric & (columns["side"] == side)
-        names, number = np.unique(columns["table"][of_side], return_inverse=True)
+        texts, number = np.unique(columns["table"][of_side], return_inverse=True)
         place, group, units, width = (columns[name][of_side] for name in ("column", "group", "units", "width"))
+        parsed = list(map(json.JSONDecoder().raw_decode, texts.tolist()))
         sides.append({})
-        for which, name in enumerate(names.tolist()):
-            own = number == which
-            shape = int(width[own][0]), GROUPS
-            key = json.loads(name)
-            sides[-1][tuple(key) if isinstance(key, list) else key] = sparse(
-                units[own].astype(np.float64), (place[own], group[own]), shape
-            )
+        for name, numbered in groupby(range(len(parsed)), key=lambda text: parsed[text][0]):
+            first, *others = numbered
+            own = (number >= first) & (number <= first + len(others))
+            named = not width[own][0]
+            rows, shape = (number[own] - first, len(others) + 1) if named else (place[own], int(width[own][0]))
+            table = sparse(units[own].astype(np.float64), (rows, group[own]), (shape, GROUPS))
+            if named:  # the first has no name
+                table = NamedUnits([texts[text][parsed[text][1] :] for text in others], table[1:])
+            sides[-1][tuple(name) if isinstance(name, list) else name] = table
     return sides
 
 
@@ -212,8 +216,11 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
     def rows(column: Any, group: Any, units: Any, *alike: Any) -> pa.Table:
         """Cells of one table, of which `alike` are the metric, the side, the table and its width."""
         numbers = {"column": column, "group": group, "units": units}
-        arrays = {name: pa.repeat(value, len(units)) for name, value in zip(WHERE, alike, strict=False)} | numbers
-        return pa.table({name: pa.array(arrays[name]).cast(kind) for name, kind in TYPES.items()})
+        arrays = {
+            name: value if isinstance(value, pa.Array) else pa.repeat(value, len(units))
+            for name, value in zip(WHERE, alike, strict=False)
+        }
+        return pa.table({name: pa.array((arrays | numbers)[name]).cast(kind) for name, kind in TYPES.items()})
 
     limbs, none = np.arange(LIMBS), np.zeros(1, np.int64)
     parts = [
@@ -226,9 +233,14 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
         parts.append(rows(none, none, none + 1, metric, -1, about, 0))
         for side, tables in enumerate(of_metric.sides):
             for name, units in tables.items():
-                (column, group), cells = units.tocoo().coords, units.data.astype(np.int64)
-                of_cells = (np.append(0, of) for of in (column, group, cells))  # a row, whatever is counted
-                parts.append(rows(*of_cells, metric, side, json.dumps(name), units.shape[0]))
+                names = units.names if isinstance(units, NamedUnits) else ()
+                table, text = (units.units if names else units).tocoo(), json.dumps(name)
+                column, group, cells = (np.append(0, of) for of in (*table.coords, table.data))  # a row, whatever
+                if names:
+                    texts = pa.array([text, *(text + column for column in names)]).take(np.append(0, column[1:] + 1))
+                    parts.append(rows(column * 0, group, cells, metric, side, texts, 0))
+                else:
+                    parts.append(rows(column, group, cells, metric, side, text, table.shape[0]))
     return merge_counts(parts)
 
 
