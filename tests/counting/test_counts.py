@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from captionbias.captions import check_captions
 from captionbias.counting import count, merge_counts
 from captionbias.counting.counts import counts_of, without_small_cells
-from captionbias.metrics import find_metric, gender_error, sway
+from captionbias.metrics import directional_ba, find_metric, gender_error, sway
 from captionbias.statistics.groups import GROUPS, UNIT
 from captionbias.synthetic import plant
 
@@ -125,6 +125,8 @@ def test_what_was_counted_otherwise_does_not_add_and_is_not_measured_otherwise()
         ({"prediction_column": "text"}, r"batch has no column 'text'; it has"),
         ({"metrics": ["dbac"]}, r"metrics: counts of dbac do not add up over parts: measure it on a sample"),
         ({"delta": 1}, r"delta is no option of sway, gender_error"),
+        ({"frequency_column": "weight"}, r"frequency_column\[\d\] is 0.5: a row stands for a whole number of images"),
+        ({"metrics": ["ba_mals"], "reference_column": "people", "words": True}, r"words: .* only all images tell"),
     ],
 )
 def test_errors_name_the_argument_and_the_way_out(also, message):
@@ -146,8 +148,16 @@ def test_a_row_that_stands_for_images_is_as_many_rows():
     table, times = world(120), [1 + row % 3 for row in range(120)]
     again = [row for row in range(120) for _ in range(times[row])]
     rows = {name: [column[row] for row in again] for name, column in table.items()}
-    rows["image_id"] = [f"{table['image_id'][row]}#{again[:place].count(row)}" for place, row in enumerate(again)]
+    rows["image_id"] = [f"{table['image_id'][row]} #{again[:place].count(row)}" for place, row in enumerate(again)]
     assert count(table | {"times": times}, frequency_column="times").equals(count(rows))
+    given, repeated = (
+        {argument: of[name] for argument, name in COLUMNS.items() if argument != "image_ids"} for of in (table, rows)
+    )
+    measured, of_rows = sway(**given, freq_weights=times), sway(**repeated)
+    assert repr(measured) == repr(of_rows)
+    labels = {"predicted_attributes": np.eye(2)[np.arange(120) % 2], "attributes": np.eye(2)[np.arange(120) // 60]}
+    of_rows = {name: flags[again] for name, flags in labels.items()} | {"tasks": rows["objects"]}
+    assert directional_ba(**labels, tasks=table["objects"], freq_weights=times) == directional_ba(**of_rows)
 
 
 def test_datasets_map_counts_in_two_processes_to_the_same_bytes():

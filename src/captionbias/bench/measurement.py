@@ -22,6 +22,7 @@ from captionbias.bench.protocol import signature
 from captionbias.bench.sentence import sentence_of
 from captionbias.bench.verdicts import estimates_of
 from captionbias.captions import Captions, captions_of, check_captions
+from captionbias.captions.entries import repeated
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError, explained_memory
 from captionbias.io.files import check_ending
@@ -271,7 +272,8 @@ def _keyword(name: str) -> inspect.Parameter:
 
 GIVEN = inspect.Parameter("captions", inspect.Parameter.POSITIONAL_ONLY, default=None)
 COLUMNS = tuple(map(_keyword, MEASURED))
-LANGUAGE = _keyword("language")
+FREQUENCIES, LANGUAGE = _keyword("freq_weights"), _keyword("language")
+OF_ROWS = (*MEASURED, "predicted_attributes", "predicted_tasks")
 TRUST_ROWS = inspect.Parameter("trust_rows", inspect.Parameter.KEYWORD_ONLY, default=False)
 
 
@@ -292,7 +294,7 @@ class Metric(Generic[P]):
         taken = {one.name for one in own}
         columns = [one for one in COLUMNS if one.name not in taken]
         spoken = [LANGUAGE] if "tokenizer" in taken else []
-        self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
+        self._parameters = {one.name: one for one in (GIVEN, *columns, FREQUENCIES, *own, *spoken, TRUST_ROWS)}
         self.__signature__ = inspect.Signature([*self._parameters.values()])
         self.name, self.entry, self.summary = entry.name, entry, inspect.getdoc(scores) or ""
         self.arguments = describe(self._parameters, about, self.name, of_labels="attributes" in taken)
@@ -362,12 +364,18 @@ class Metric(Generic[P]):
         captions: Captions | None = None,
         /,
         *,
+        freq_weights: Any = None,
         language: str | None = None,
         trust_rows: bool = False,
         **options: Any,
     ) -> tuple[Captions | None, dict[str, Any]]:
         """The captions, None where labels are given instead, and the options, with the tokenizer and the lexicons of
         their language."""
+        if freq_weights is not None:
+            if captions is not None:
+                raise InputError("freq_weights", ": captions were given already; give columns, or repeat the rows")
+            rows = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+            options |= repeated(rows, "freq_weights", freq_weights)
         takes_labels = "attributes" in inspect.signature(self._scores).parameters
         columns: dict[str, Any] = {one.name: options.get(one.name) for one in COLUMNS}
         of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)

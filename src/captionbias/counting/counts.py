@@ -18,8 +18,8 @@ from captionbias._version import __version__
 from captionbias.arrays import sparse
 from captionbias.bench import reading as readings
 from captionbias.bench.measurement import Counted, Counts
-from captionbias.bench.protocol import whole_number
 from captionbias.captions.check import check_people
+from captionbias.captions.entries import repeated
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError, few
 from captionbias.hashes import hashes_of, mix
@@ -66,7 +66,7 @@ def count(
         reference_column: lists of human captions; None without people.
         task_column: lists of all tasks that images show; None for those that people name.
         weight_column: how many images each is, a number above 0, in units of 1 / 720,720.
-        frequency_column: of how many images, each in its own group, a row stands: whole numbers of 1 or more.
+        frequency_column: of how many images a row stands: whole numbers of 1 or more.
         language: see `captionbias.captions.check_captions`.
         **options: those of the metrics, such as `attribute_lexicon` and `draws`.
 
@@ -94,14 +94,11 @@ def count(
     if lacking := [name for name in columns.values() if name and name not in table.column_names]:
         raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
     lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
+    if times := lists.pop("frequencies", None):
+        times = [1 if is_missing(label) else of for label, of in zip(lists["attributes"], times, strict=True)]
+        lists = repeated(lists, "frequency_column", times)
     labelled = [row for row, label in enumerate(lists["attributes"]) if not is_missing(label)]
-    times = lists.pop("frequencies", [1] * len(table))
-    times = [whole_number("frequency_column", times[row], least=1) for row in labelled]
     lists = {argument: [column[row] for row in labelled] for argument, column in lists.items()}
-    if max(times, default=1) > 1:
-        ids, again = lists["image_ids"], [row for row, number in enumerate(times) for _ in range(number)]
-        lists = {argument: [column[row] for row in again] for argument, column in lists.items()}
-        lists["image_ids"] = [f"{image}#{number}" for image, of in zip(ids, times, strict=True) for number in range(of)]
     people = check_people(
         **{argument: column for argument, column in lists.items() if argument != "predictions"},
         language=language,

@@ -25,6 +25,7 @@ from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a,
 from captionbias.metrics.sway.claims import claims
 from captionbias.metrics.sway.images import (
     NO_LEAN,
+    OWN,
     LeanCounts,
     NamedImages,
     compared_images,
@@ -301,6 +302,10 @@ def _of_tasks(
         note(notes, text, errors.phrase("give {tasks}"), about="references")
         return [], no_leans(images)
     counts = count_leans(images, lean, lexicons, notes) if inputs else no_leans(images)
+    if part and counts.source == OWN:
+        text = "T to A is not counted: which tasks go with whom only all images tell"
+        note(notes, text, errors.phrase("say so, with {lean}"), about="lean")
+        return [], no_leans(images)
     if inputs and images.scene is not None and (draw_truth(images, counts, seed).suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
         note(notes, text, errors.phrase("say which tasks go with whom, with {lean}"), about="tasks")
