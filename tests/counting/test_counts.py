@@ -17,27 +17,31 @@ from captionbias.statistics.groups import GROUPS, UNIT
 from captionbias.synthetic import plant
 
 COLUMNS = {"image_ids": "image_id", "predictions": "caption", "attributes": "gender", "references": "people"}
-COLUMNS |= {"tasks": "objects", "weights": "weight"}
+COLUMNS |= {"tasks": "objects", "weights": "weight", "scene": "scene"}
 
 
-def world(images=400, seed=0, several=False):
+def world(images=400, seed=0, several=False, scenes=False):
     """A table with all columns, of captions with a bias in them; some of the captioner's are missing or two."""
-    planted, dice = vars(plant(images, captions=6, t_to_a=0.4, a_to_t=0.3, seed=seed)), random.Random(seed)
+    planted = vars(plant(images, captions=6, t_to_a=0.4, a_to_t=0.3, seed=seed, scenes=scenes))
+    planted, dice = {"references": [None] * images, **planted}, random.Random(seed)
     captions = [None if dice.random() < 0.05 else text for text in planted["predictions"]]
     if several:
         captions = [[text, dice.choice(planted["predictions"])] if text else [] for text in captions]
     weights = [dice.choice([0.5, 1, 2]) for _ in range(images)]
-    return {"image_id": [f"{seed}-{row}" for row in range(images)], "caption": captions, "weight": weights} | {
-        "gender": planted["attributes"], "people": planted["references"], "objects": planted["tasks"]
-    }  # fmt: skip
+    columns = {"image_id": [f"{seed}-{row}" for row in range(images)], "caption": captions, "weight": weights}
+    columns |= {"gender": planted["attributes"], "people": planted["references"], "objects": planted["tasks"]}
+    return columns | {"scene": [f"{row // 4}" for row in range(images)]}
 
 
-def parts(table, number, seed=0):
-    rows = list(range(len(table["image_id"])))
+def parts(table, number, seed=0, scenes=False):
+    """Images, or with `scenes` scenes, at random in so many tables, in any order."""
+    rows, of = list(range(len(table["image_id"]))), table["scene" if scenes else "image_id"]
     random.Random(seed).shuffle(rows)
+    names = list(dict.fromkeys(of[row] for row in rows))
+    places = {name: place % number for place, name in enumerate(names)}
     return [
-        {name: [column[row] for row in rows[start::number]] for name, column in table.items()}
-        for start in range(number)
+        {name: [column[row] for row in rows if places[of[row]] == part] for name, column in table.items()}
+        for part in range(number)
     ]
 
 
@@ -49,13 +53,15 @@ def parts(table, number, seed=0):
         (True, True, {"weight_column": "weight"}),
         (False, True, {"weight_column": "weight"}),
         (True, False, {"task_column": "objects"}),
+        (False, True, {"scene_column": "scene", "task_column": "objects", "weight_column": "weight"}),
     ],
-    ids=["people", "labels alone", "two captions and weights", "of labels alone", "tasks"],
+    ids=["people", "labels alone", "two captions and weights", "of labels alone", "tasks", "scenes"],
 )
 def test_shards_measure_what_rows_do_to_the_last_bit(people, several, also):
     """Values and replicates of every score that is counted, and its verdict."""
-    table, columns = world(several=several), also | ({"reference_column": "people"} if people else {})
-    counted = counts_of(merge_counts(count(part, **columns) for part in parts(table, 5)))
+    scenes, columns = "scene_column" in also, also | ({"reference_column": "people"} if people else {})
+    table = world(several=several, scenes=scenes)
+    counted = counts_of(merge_counts(count(part, **columns) for part in parts(table, 5, scenes=scenes)))
     used = {"image_id", "caption", "gender", *columns.values()}
     captions = check_captions(
         **{argument: table[name] for argument, name in COLUMNS.items() if name in used}, trust_rows=True
@@ -79,8 +85,10 @@ def test_shards_measure_what_rows_do_to_the_last_bit(people, several, also):
 @given(st.integers(1, 40), st.integers(0, 99))
 def test_the_bytes_are_the_same_however_images_are_divided(number, seed):
     table = world(80)
-    whole = count(table, reference_column="people")
-    divided = [count(part, reference_column="people") for part in parts(table, number, seed)]
+    table["weight"] = [weight / 4 for weight in table["weight"]]
+    columns = {"reference_column": "people", "weight_column": "weight"}
+    whole = count(table, **columns)
+    divided = [count(part, **columns) for part in parts(table, number, seed)]
     assert merge_counts(divided).equals(whole)
     assert merge_counts([merge_counts(divided[:1]), *divided[1:]]).equals(whole), "sums of sums"
 
@@ -106,6 +114,8 @@ def test_small_counts_are_folded_and_left_out_and_scores_hardly_move():
 
 def test_what_was_counted_otherwise_does_not_add_and_is_not_measured_otherwise():
     table = world(60)
+    with pytest.raises(ValueError, match="tables: images of one scene were counted apart: put those of a scene into"):
+        merge_counts(count(part, scene_column="scene") for part in parts(world(60, scenes=True), 2))
     with pytest.raises(ValueError, match="tables were counted with other settings"):
         merge_counts([count(table), count(table, seed=1)])
     counted = counts_of(count(table, metrics=["sway"]))

@@ -339,7 +339,7 @@ class Metric(Generic[P]):
     def units(self, captions: Captions, **options: Any) -> Counts:
         """What it counts of some of the images, in units that add."""
         prepared, *_ = self._prepared(captions, **options)
-        data = ("rows", "predictions", "weights", "samples", "missing", "worst", "seed", *LATER)
+        data = ("rows", "predictions", "weights", "scene", "samples", "missing", "worst", "seed", *LATER)
         signed = {name: value for name, value in prepared.settings.items() if name not in data}
         usual = {name: parameter.default for name, parameter in self._parameters.items()}
         chosen = {name: value for name, value in options.items() if value != usual[name] and name not in LATER}

@@ -97,15 +97,16 @@ def in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str])
     return canonical_order(references, repeated and not trusted)
 
 
-def checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
-    """The weights of images, as numbers."""
+def checked_weights(column: list[Any], ids: Ids, part: bool = False) -> tuple[float, ...]:
+    """The weights of images, as numbers; probabilities, too, are numbers of images, but in a part of them, whose mean
+    is not that of all."""
     for weight, place in zip(column, places_of("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
         if not (number and 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT):
             limits = f"a number above 0, from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g}"
             raise InputError(place, f"is {weight!r}: a weight is {limits}; give one, or leave the image out")
     weights = np.array(column, np.float64)
-    return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
+    return tuple((weights / (1.0 if part else min(weights.mean(), 1.0))).tolist())
 
 
 def repeated(columns: Mapping[str, Any], argument: str, times: Collection[Any]) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def repeated(columns: Mapping[str, Any], argument: str, times: Collection[Any]) 
         for name, part in parts.items()
     }
     if "image_ids" in columns and len(every) > len(numbers):
-        keys, copies = image_keys("image_ids", as_list("image_ids", rows["image_ids"])), occurrences(every)
+        keys, copies = image_keys("image_ids", list(rows["image_ids"])), occurrences(every.astype(np.uint64))
         rows["image_ids"] = [f"{image} #{copy}" for image, copy in zip(keys, copies.tolist(), strict=True)]
     return rows
 

@@ -24,7 +24,7 @@ from captionbias.captions.values import is_missing
 from captionbias.errors import InputError, few
 from captionbias.hashes import hashes_of, mix
 from captionbias.metrics import find_metric
-from captionbias.statistics.groups import GROUPS, UNIT, NamedUnits, totals
+from captionbias.statistics.groups import GROUPS, SCENE_NAMES, UNIT, NamedUnits, totals
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +49,7 @@ def count(
     reference_column: str | None = None,
     task_column: str | None = None,
     weight_column: str | None = None,
+    scene_column: str | None = None,
     frequency_column: str | None = None,
     language: str | None = None,
     **options: Any,
@@ -66,6 +67,7 @@ def count(
         reference_column: lists of human captions; None without people.
         task_column: lists of all tasks that images show; None for those that people name.
         weight_column: how many images each is, a number above 0, in units of 1 / 720,720.
+        scene_column: the scene of each image; sway compares the images of one, which then belong in one batch.
         frequency_column: of how many images a row stands: whole numbers of 1 or more.
         language: see `captionbias.captions.check_captions`.
         **options: those of the metrics, such as `attribute_lexicon` and `draws`.
@@ -88,6 +90,7 @@ def count(
         "references": reference_column,
         "tasks": task_column,
         "weights": weight_column,
+        "scene": scene_column,
         "frequencies": frequency_column,
     }
     table = as_table(batch)
@@ -127,6 +130,11 @@ def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
     units[settings] = 1
     if settings.sum() > len(set(summed.filter(settings)["metric"].to_pylist())):
         raise InputError("tables", "were counted with other settings, or by other versions: count them anew")
+    scene = np.array([name.startswith(f'"{SCENE_NAMES}"') for name in names.tolist()])
+    if (units[scene] > 1).any():
+        raise InputError(
+            "tables", ": images of one scene were counted apart: put those of a scene into one file or batch"
+        )
     for what in (IMAGES, CAPTIONS):
         limbs = np.flatnonzero(names == what)
         total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))

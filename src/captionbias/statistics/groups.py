@@ -14,6 +14,7 @@ from captionbias.hashes import Hashes, seeded
 # A replicate draws groups of images. The spread that it finds is as right on average, and varies by 1 / sqrt(2 groups)
 # of itself.
 GROUPS = 4096
+SCENE_NAMES = "scene names"  # the table that has one unit of each scene, whose images are counted together
 UNIT = 720_720  # of an image: each of its 1 to 16 captions is a whole number of these
 
 
