@@ -120,6 +120,8 @@ def test_what_was_counted_otherwise_does_not_add_and_is_not_measured_otherwise()
         merge_counts([count(table), count(table, seed=1)])
     counted = counts_of(count(table, metrics=["sway"]))
     assert sway.measure(counted, bootstrap=0).signature.startswith("metric:sway|")
+    own = sway.measure(counts_of(count(table, metrics=["sway"], lean="own", reference_column="people")), bootstrap=0)
+    assert not own.samples.keys() & {"sway_t_to_a", "sway_a_to_t"}, "which no shard knows"
     with pytest.raises(ValueError, match=r"seed 7: captions were counted with another; count them anew"):
         sway(counted, seed=7)
     both = find_metric("multi_directional_ba")
@@ -161,7 +163,8 @@ def test_a_row_that_stands_for_images_is_as_many_rows():
     rows["image_id"] = [f"{table['image_id'][row]} #{again[:place].count(row)}" for place, row in enumerate(again)]
     assert count(table | {"times": times}, frequency_column="times").equals(count(rows))
     given, repeated = (
-        {argument: of[name] for argument, name in COLUMNS.items() if argument != "image_ids"} for of in (table, rows)
+        {argument: of[name] for argument, name in COLUMNS.items() if name not in ("image_id", "scene")}
+        for of in (table, rows)
     )
     measured, of_rows = sway(**given, freq_weights=times), sway(**repeated)
     assert repr(measured) == repr(of_rows)

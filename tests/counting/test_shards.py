@@ -43,7 +43,7 @@ def test_files_of_any_kind_and_a_folder_are_counted_as_a_table_is(shards, tmp_pa
 def test_images_of_a_scene_are_counted_together_wherever_they_stand_in_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("captionbias.counting.shards.ROWS", 30)
     for number, part in enumerate(parts(world(240, scenes=True), 2, scenes=True)):
-        pd.DataFrame(part)[["image_id", "caption", "gender", "scene"]].to_csv(tmp_path / f"{number}.csv", index=False)
+        pd.DataFrame(part)[["image_id", "caption", "gender", "scene"]].to_parquet(tmp_path / f"{number}.parquet")
     count_files([tmp_path], tmp_path / "all.parquet", scene_column="scene")
     assert pq.read_table(tmp_path / "all.parquet").equals(count(world(240, scenes=True), scene_column="scene"))
 
