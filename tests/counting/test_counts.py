@@ -103,13 +103,17 @@ def test_a_count_says_nothing_of_an_image_and_an_image_is_as_many_units():
 
 def test_small_counts_are_folded_and_left_out_and_scores_hardly_move():
     table = count(world(4000), metrics=["gender_error"])
-    published = without_small_cells(table, 3)
+    of_sets = count(world(60), metrics=["multi_directional_ba"], reference_column="people")
+    published = without_small_cells(merge_counts([table, of_sets]), 3)
+    assert counts_of(published).metrics.keys() == {"gender_error"}
     units = np.asarray(published["units"])[np.asarray(published["side"]) >= 0]
     assert units[units > 0].min() >= 3 * UNIT
     whole, less = (gender_error.measure(counts_of(of)).estimates["error"] for of in (table, published))
     assert less.ends == pytest.approx(whole.ends, abs=0.5)
     with pytest.raises(ValueError, match=r"min_cell: counts are of fewer than 900 images too often"):
         without_small_cells(table, 900)
+    with pytest.raises(ValueError, match=r"min_cell: counts are of fewer than 3 images too often"):
+        without_small_cells(of_sets, 3)
 
 
 def test_what_was_counted_otherwise_does_not_add_and_is_not_measured_otherwise():

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COUNTED = ("sway", "gender_error")
-WITH_PEOPLE = ("ba_mals", "directional_ba", "multi_directional_ba")
+OF_SETS = "multi_directional_ba"  # whose columns are sets of tasks, most of them rare
+WITH_PEOPLE = ("ba_mals", "directional_ba", OF_SETS)
 TYPES = {"metric": "string", "side": "int8", "table": "string", "width": "int32", "column": "int32", "group": "int16"}
 TYPES |= {"units": "int64"}
 WHERE = [*TYPES][:-1]
@@ -159,19 +160,21 @@ def read_counts(*paths: str | Path) -> Counted:
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:
     """The counts in as few groups, 32 or more, as it takes for a thousandth of what is counted to be in counts of fewer
-    images than `least`; and without these. Scores move by as little, and intervals are of fewer groups."""
+    images than `least`; and without these. Scores move by as little, and intervals are of fewer groups. Of
+    `multi_directional_ba`, most of whose sets of tasks are rare, nothing is left."""
     import pyarrow as pa
 
+    table = table.filter(np.asarray(table["metric"]) != OF_SETS)
     counted, group = np.asarray(table["side"]) >= 0, np.asarray(table["group"])
     for groups in (GROUPS >> halved for halved in range(8)):
         folded = pa.array(np.where(counted, group % groups, group))
         fewer = merge_counts([table.set_column(WHERE.index("group"), "group", folded)])
         units = np.where(np.asarray(fewer["side"]) < 0, 0, np.asarray(fewer["units"]))
         small = (units > 0) & (units < least * UNIT)
-        if units[small].sum() <= LITTLE * units.sum():
+        if units[small].sum() < LITTLE * units.sum():
             return fewer.filter(~small)
     raise InputError(
-        "min_cell", f": counts are of fewer than {least} images too often: count more images, or one metric"
+        "min_cell", f": counts are of fewer than {least} images too often: count more images, or other metrics"
     )
 
 
