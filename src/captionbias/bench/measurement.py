@@ -293,8 +293,9 @@ class Metric(Generic[P]):
         _, *own = inspect.signature(scores).parameters.values()
         taken = {one.name for one in own}
         columns = [one for one in COLUMNS if one.name not in taken]
+        columns += [] if entry.of_images else [FREQUENCIES]
         spoken = [LANGUAGE] if "tokenizer" in taken else []
-        self._parameters = {one.name: one for one in (GIVEN, *columns, FREQUENCIES, *own, *spoken, TRUST_ROWS)}
+        self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
         self.__signature__ = inspect.Signature([*self._parameters.values()])
         self.name, self.entry, self.summary = entry.name, entry, inspect.getdoc(scores) or ""
         self.arguments = describe(self._parameters, about, self.name, of_labels="attributes" in taken)
