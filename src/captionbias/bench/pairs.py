@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -69,10 +69,10 @@ def compared_side(reading: Reading, direction: str, kind: str) -> Side:
     return replace(side, tasks=truth.tasks[side.image]) if direction == "t_to_a" else side
 
 
-def directions(reading: Reading) -> list[str]:
-    """Those that have predictions."""
-    predicted = {"a_to_t": TASKS, "t_to_a": ATTRIBUTES}
-    return [direction for direction, labels in predicted.items() if labels in reading.predicted]
+def directions(predicted: Collection[str]) -> list[str]:
+    """Those of which there are predictions; `predicted`: see `Reading`."""
+    labels_of = {"a_to_t": TASKS, "t_to_a": ATTRIBUTES}
+    return [direction for direction, labels in labels_of.items() if labels in predicted]
 
 
 def set_columns(side: Side) -> Columns:
@@ -115,7 +115,7 @@ class Pairs:
         count = partial(pair_columns, tasks=len(tasks), expand=expand, with_totals=True)
         columns = {
             (direction, kind): count(compared_side(reading, direction, kind))
-            for direction in directions(reading)
+            for direction in directions(reading.predicted)
             for kind in (KNOWN, PREDICTED)
         }
         shows_task = reading.shown[1] > 0 if expand is np.asarray else np.zeros(len(tasks), bool)

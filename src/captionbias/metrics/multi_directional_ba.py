@@ -142,7 +142,7 @@ def multi_directional_ba(
 def _counted(reading: Reading, at_least: int, exchanged: int | None) -> Counted:
     """`exchanged`: the seed of exchanges that show what no bias reads; None for none."""
     if reading.part:  # other images have other combinations
-        sides = itertools.product((*directions(reading), UNDIRECTED), (KNOWN, PREDICTED))
+        sides = itertools.product((*directions(reading.predicted), UNDIRECTED), (KNOWN, PREDICTED))
         return Counted(
             {(SETS, *of): set_columns(compared_side(reading, *of)) for of in sides}, dict, lambda _: ({}, {})
         )
