@@ -40,6 +40,14 @@ def test_files_of_any_kind_and_a_folder_are_counted_as_a_table_is(shards, tmp_pa
     assert merge_counts(count_file(file, **PEOPLE) for file in files).equals(count(world(240), **PEOPLE))
 
 
+def test_images_of_a_scene_are_counted_together_wherever_they_stand_in_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("captionbias.counting.shards.ROWS", 30)
+    for number, part in enumerate(parts(world(240, scenes=True), 2, scenes=True)):
+        pd.DataFrame(part)[["image_id", "caption", "gender", "scene"]].to_parquet(tmp_path / f"{number}.parquet")
+    count_files([tmp_path], tmp_path / "all.parquet", scene_column="scene")
+    assert pq.read_table(tmp_path / "all.parquet").equals(count(world(240, scenes=True), scene_column="scene"))
+
+
 def test_csv_with_labels_alone_is_counted_and_files_of_other_images_are_measured_together(tmp_path):
     files, counts = ([tmp_path / f"{number}.{ending}" for number in range(2)] for ending in ("csv", "parquet"))
     for part, file, output in zip(parts(world(240), 2), files, counts, strict=True):

@@ -104,7 +104,7 @@ def test_copies_of_a_picture_draw_one_person_and_are_left_out_of_their_own_leans
 
 def test_scenes_of_other_shares_are_other_strata_even_shares_no_lean_and_small_or_unsure_ties_are_not_listed():
     value, scene = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    assert composition(value, scene, np.array([1.0, 2.0, 8.0, 17.0])).tolist() == [1, 1, 0, 0]
+    assert composition(value, scene, np.array([1.0, 2.0, 8.0, 17.0]))[1].tolist() == [1, 1, 0, 0]
     assert mals(np.ones((2, 1, 1)), np.array([[[3.0]], [[1.0]]])).tolist() == [[[0]], [[0]]]
     size, error = np.array([[0.8, 1.2, 1.2]]), np.array([[0.1, 0.1, 0.7]])
     assert list_words(Ties(size, 0 * size, size, error, size, error)).listed.tolist() == [[False, True, False]]

@@ -145,8 +145,9 @@ def changes(name: str, files: dict[str, list]) -> dict[str, list[tuple]]:
     drawn, _ = draw(plant(images, a_to_t=0.9, seed=3))
     aligned = {"alignment": "contextual", "vectors": vectors(0)}
     beside = {"images": draw(plant(images))[0], "image_encoder": files["tiny-resnet"][0]}
-    weights, few = (
+    weights, times, few = (
         [1 + row % 7 for row in range(images)],
+        [1 + (row < images // 3) for row in range(images)],
         [row // 2 if row < 20 else 100 + row for row in range(images)],
     )
     scenes = [row // 2 for row in range(images)]
@@ -180,6 +181,7 @@ def changes(name: str, files: dict[str, list]) -> dict[str, list[tuple]]:
         ],
         "training_tasks": [both(training["training_tasks"], labels(2)["tasks"], labels() | training)],
         "weights": [both(weights, weights[::-1]), both(weights, weights[::-1], labels())],
+        "freq_weights": [both(times, times[::-1]), both(times, times[::-1], labels())],
         "scene": [both(scenes, [*scenes[1:], 0], alone), both(few, [*few[:10], *range(10, 20), *few[20:]], columns)],
         "language": [both("de", None, {**pictures, **spoken})],
         "trust_rows": [both(True, False)],

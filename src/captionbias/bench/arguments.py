@@ -76,6 +76,10 @@ ARGUMENTS: dict[str, Entry] = {
         of_labels="the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`",
     ),
     "weights": Entry("`n` numbers above 0, how much each image counts; all alike when None"),
+    "freq_weights": Entry(
+        "with columns, of how many images each row stands: `n` whole numbers of 1 or more. Scores and intervals are "
+        "those of the rows repeated as often; 1 when None"
+    ),
     "scene": Entry(
         "`n` names or numbers, the same for images that differ in the person alone, which are then split, drawn "
         "and resampled together"

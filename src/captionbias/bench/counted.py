@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,22 +11,24 @@ from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.bench.measurement import Prepared, Scores
 from captionbias.bench.reading import IMAGES, Reading, Side
-from captionbias.statistics.groups import UNIT, totals, units_of
+from captionbias.statistics.groups import GROUPS, UNIT, NamedUnits, totals, units_of
 from captionbias.statistics.samples import Sample, bootstrap_samples
 
 
 class Columns(NamedTuple):
     """What each caption, or row of labels, counts in: `(rows, columns)`, dense or sparse. Those of images that are not
-    resampled count once in every replicate."""
+    resampled count once in every replicate. `names`: of columns of which other images have others."""
 
     side: Side
     counts: Any
     resampled: bool = True
+    names: Sequence[str] | None = None
 
     def units(self, groups: Integers) -> Any:
         """See `units_of`; `groups`: of each image."""
         rows = groups[self.side.image] if self.resampled else np.zeros_like(self.side.image)
-        return units_of(self.counts, self.side.weight, rows)
+        units = units_of(self.counts, self.side.weight, rows)
+        return units if self.names is None else NamedUnits(self.names, units)
 
 
 Sums = Mapping[Any, Floats]  # of each table of columns the sums, `(columns, replicates)`
@@ -68,16 +70,17 @@ def count(
         """What is counted of each side, its units, and the groups that its images are in."""
 
         def prepare(side: Reading) -> tuple[Counted, Mapping[Any, Any], Integers]:
-            made, groups = counted(side), side.groups(seed)
+            # Of images that are not here each group is one.
+            made, groups = counted(side), np.arange(GROUPS) if side.counted else side.groups(seed)
             rows = {name: of.units(groups) for name, of in made.columns.items()}
-            units = side.counted[0] if side.counted else side.overview(groups) | rows
+            units = {**rows, **(side.counted[0] if side.counted else side.overview(groups))}
             return made, units, np.flatnonzero(units[IMAGES].sum(axis=0))
 
         return reading.prepare_with_person(prepare, controls, seed)
 
     def samples(made: Counted, units: Mapping[Any, Any], groups: Integers) -> dict[str, Sample]:
         fixed = {name for name, of in made.columns.items() if not of.resampled}
-        tables = {name: table[:, groups] for name, table in units.items() if name not in fixed}
+        tables = {name: units[name][:, groups] for name in made.columns if name not in fixed}
         once = totals({name: units[name] for name in fixed})
 
         def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:

@@ -22,6 +22,7 @@ from captionbias.bench.protocol import signature
 from captionbias.bench.sentence import sentence_of
 from captionbias.bench.verdicts import estimates_of
 from captionbias.captions import Captions, captions_of, check_captions
+from captionbias.captions.entries import repeated
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError, explained_memory
 from captionbias.io.files import check_ending
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 P = ParamSpec("P")
+LATER = ("bootstrap", "details", "at_least")  # options that may be others once captions are counted
 WIDE, MOST_NOTES = 110, 5  # characters of a line, and notes, of a result that is printed
 
 
@@ -270,7 +272,8 @@ def _keyword(name: str) -> inspect.Parameter:
 
 GIVEN = inspect.Parameter("captions", inspect.Parameter.POSITIONAL_ONLY, default=None)
 COLUMNS = tuple(map(_keyword, MEASURED))
-LANGUAGE = _keyword("language")
+FREQUENCIES, LANGUAGE = _keyword("freq_weights"), _keyword("language")
+OF_ROWS = (*MEASURED, "predicted_attributes", "predicted_tasks")
 TRUST_ROWS = inspect.Parameter("trust_rows", inspect.Parameter.KEYWORD_ONLY, default=False)
 
 
@@ -290,6 +293,7 @@ class Metric(Generic[P]):
         _, *own = inspect.signature(scores).parameters.values()
         taken = {one.name for one in own}
         columns = [one for one in COLUMNS if one.name not in taken]
+        columns += [] if entry.of_images else [FREQUENCIES]
         spoken = [LANGUAGE] if "tokenizer" in taken else []
         self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
         self.__signature__ = inspect.Signature([*self._parameters.values()])
@@ -336,9 +340,10 @@ class Metric(Generic[P]):
     def units(self, captions: Captions, **options: Any) -> Counts:
         """What it counts of some of the images, in units that add."""
         prepared, *_ = self._prepared(captions, **options)
-        data = ("rows", "predictions", "weights", "samples", "missing", "worst", "seed", "bootstrap")
+        data = ("rows", "predictions", "weights", "scene", "samples", "missing", "worst", "seed", *LATER)
         signed = {name: value for name, value in prepared.settings.items() if name not in data}
-        chosen = {name: value for name, value in options.items() if value != self._parameters[name].default}
+        usual = {name: parameter.default for name, parameter in self._parameters.items()}
+        chosen = {name: value for name, value in options.items() if value != usual[name] and name not in LATER}
         return Counts(chosen, signed, cast("Callable[[], Any]", prepared.units)())
 
     def _counted_with(self, counted: Counted, options: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
@@ -348,7 +353,7 @@ class Metric(Generic[P]):
             raise InputError("counts", f"are of {names}: count {self.name} too, or measure a sample")
         counts = counted.metrics[self.name]
         for name, value in options.items():
-            if name not in ("bootstrap", "details") and value not in (
+            if name not in LATER and value not in (
                 self._parameters[name].default,
                 counts.options.get(name),
             ):
@@ -360,12 +365,18 @@ class Metric(Generic[P]):
         captions: Captions | None = None,
         /,
         *,
+        freq_weights: Any = None,
         language: str | None = None,
         trust_rows: bool = False,
         **options: Any,
     ) -> tuple[Captions | None, dict[str, Any]]:
         """The captions, None where labels are given instead, and the options, with the tokenizer and the lexicons of
         their language."""
+        if freq_weights is not None:
+            if captions is not None:
+                raise InputError("freq_weights", ": captions were given already; give columns, or repeat the rows")
+            rows = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+            options |= repeated(rows, "freq_weights", freq_weights)
         takes_labels = "attributes" in inspect.signature(self._scores).parameters
         columns: dict[str, Any] = {one.name: options.get(one.name) for one in COLUMNS}
         of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)

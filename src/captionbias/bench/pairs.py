@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,10 +14,13 @@ from captionbias.bench.checks import no_tasks
 from captionbias.bench.counted import Columns, Sums, sums_of_rows
 from captionbias.bench.reading import ATTRIBUTES, TASKS, Reading, Side
 from captionbias.scores.cooccurrence import association, change
+from captionbias.scores.omega import number_sets
+from captionbias.statistics.groups import UNIT, NamedUnits
 from captionbias.warnings import note
 
 Expand = Callable[[Flags], Flags]  # flags `(rows, tasks)` of those of the rows' own tasks
 KNOWN, PREDICTED = "known", "predicted"
+SETS, UNDIRECTED = "sets", ""  # tables of sets, and what goes by no image's own value or tasks
 CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}  # where what is conditioned on has its totals
 
 ROWS_AT_ONCE = 10_000
@@ -46,11 +49,46 @@ def pair_columns(side: Side, tasks: int, expand: Expand = np.asarray, with_total
 
 def known_and_predicted(reading: Reading, tasks: int, expand: Expand = np.asarray) -> dict[str, Columns]:
     """Pairs in the training data, else the data, and in predictions."""
-    known = pair_columns(reading.training or reading.human or reading.truth, tasks, expand)
+    known = pair_columns(reading.training or compared_side(reading, UNDIRECTED, KNOWN), tasks, expand)
     return {
         KNOWN: known._replace(resampled=reading.training is None),
-        PREDICTED: pair_columns(reading.predictions, tasks, expand),
+        PREDICTED: pair_columns(compared_side(reading, UNDIRECTED, PREDICTED), tasks, expand),
     }
+
+
+def compared_side(reading: Reading, direction: str, kind: str) -> Side:
+    """The data or the predictions: from A to T an image's value with the tasks named, from T to A the value named with
+    the image's tasks, undirected what is named."""
+    sets = reading.counted[0].get((SETS, direction, kind)) if reading.counted else None
+    if sets is not None:
+        return _side_of_sets(sets, len(reading.values), len(reading.tasks))
+    # From captions, the data are what people name, each human caption a row; from labels, what images show.
+    side, truth = reading.predictions if kind == PREDICTED else reading.human or reading.truth, reading.truth
+    if direction == "a_to_t":
+        return replace(side, values=truth.values[side.image])
+    return replace(side, tasks=truth.tasks[side.image]) if direction == "t_to_a" else side
+
+
+def directions(predicted: Collection[str]) -> list[str]:
+    """Those of which there are predictions; `predicted`: see `Reading`."""
+    labels_of = {"a_to_t": TASKS, "t_to_a": ATTRIBUTES}
+    return [direction for direction, labels in labels_of.items() if labels in predicted]
+
+
+def set_columns(side: Side) -> Columns:
+    """A column for each set of values and tasks."""
+    numbers, sets = number_sets(np.column_stack((side.values, side.tasks)))
+    counts = sparse(np.ones(len(numbers)), (np.arange(len(numbers)), numbers), (len(numbers), len(sets)))
+    return Columns(side, counts, names=[row.tobytes().hex() for row in np.packbits(sets, axis=1)])
+
+
+def _side_of_sets(sets: NamedUnits, values: int, tasks: int) -> Side:
+    """Rows that count as much as all of a set in a group, which is their image."""
+    table = sets.units.tocoo()
+    column, group = table.coords
+    packed = np.frombuffer(bytes.fromhex("".join(sets.names)), np.uint8).reshape(len(sets.names), -1)
+    flags = np.unpackbits(packed, axis=1, count=values + tasks).astype(bool)[column]
+    return Side(group, flags[:, :values], flags[:, values:], table.data / UNIT, np.zeros(len(group), np.uint64))
 
 
 def as_pairs(sums: Floats, values: int) -> Floats:
@@ -74,30 +112,24 @@ class Pairs:
     @classmethod
     def of(cls, reading: Reading, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
         """Count them; `tasks`: the names of those that `expand` makes of the reading's own."""
-        truth, predictions, width = reading.truth, reading.predictions, len(tasks)
-        # From captions, the data are what people name, each human caption a row; from labels, what images show.
-        data = reading.human or truth
-        compared = {}
-        if TASKS in reading.predicted:
-            compared["a_to_t"] = [replace(side, values=truth.values[side.image]) for side in (data, predictions)]
-        if ATTRIBUTES in reading.predicted:
-            compared["t_to_a"] = [replace(side, tasks=truth.tasks[side.image]) for side in (data, predictions)]
-        count = partial(pair_columns, tasks=width, expand=expand, with_totals=True)
+        count = partial(pair_columns, tasks=len(tasks), expand=expand, with_totals=True)
         columns = {
-            (direction, kind): count(side)
-            for direction, sides in compared.items()
-            for kind, side in zip((KNOWN, PREDICTED), sides, strict=True)
+            (direction, kind): count(compared_side(reading, direction, kind))
+            for direction in directions(reading.predicted)
+            for kind in (KNOWN, PREDICTED)
         }
-        shows_task = reading.shown[1] > 0 if expand is np.asarray else np.zeros(width, bool)
-        for part in in_parts(len(reading)) if expand is not np.asarray else ():
-            shows_task |= expand(truth.tasks[part]).any(axis=0)
+        shows_task = reading.shown[1] > 0 if expand is np.asarray else np.zeros(len(tasks), bool)
+        if expand is not np.asarray:
+            _, sets = number_sets(compared_side(reading, "t_to_a", KNOWN).tasks)
+            for part in in_parts(len(sets)):
+                shows_task |= expand(sets[part]).any(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
             np.flatnonzero(shown | (not reading.from_captions)) for shown in (reading.shown[0] > 0, shows_task)
         )
         if not len(tasks_kept) and not reading.part:
             raise no_tasks()
-        rows = truth.values.shape[1] + 1
+        rows = len(reading.values) + 1
         training = {KNOWN: count(reading.training)} if reading.training else {}
         return cls(
             tuple(reading.values[number] for number in values_kept),

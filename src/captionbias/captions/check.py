@@ -488,7 +488,7 @@ def check_people(
         attributes=checked_attributes(lists["attributes"], ids, part),
         tasks=checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
-        weights=checked_weights(lists["weights"], ids) if "weights" in lists else None,
+        weights=checked_weights(lists["weights"], ids, part) if "weights" in lists else None,
         scene=checked_scenes(lists["scene"], ids) if "scene" in lists else None,
         language=check_language(language),
         trust_rows=trust_rows,

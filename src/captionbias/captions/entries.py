@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, count, islice
-from numbers import Real
+from numbers import Integral, Real
 from operator import is_not
 from typing import Any, TypeAlias
 
@@ -14,10 +14,12 @@ from captionbias.captions.answers import as_sentences, without_answers
 from captionbias.captions.texts import canonical_order, is_repeated, strip_marks, task_names, without_blanks
 from captionbias.captions.values import as_list, as_scene, image_keys, is_column, is_missing
 from captionbias.errors import Argument, InputError, phrase
+from captionbias.hashes import occurrences
 from captionbias.text.tokens import is_unsplit
 
 MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
+MOST_ROWS = 10_000_000
 OUT_OF_THE_LIST = "take it out of the list or fill it in"
 
 Ids: TypeAlias = tuple[str, ...] | None
@@ -95,15 +97,37 @@ def in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str])
     return canonical_order(references, repeated and not trusted)
 
 
-def checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
-    """The weights of images, as numbers."""
+def checked_weights(column: list[Any], ids: Ids, part: bool = False) -> tuple[float, ...]:
+    """The weights of images, as numbers; probabilities, too, are numbers of images, but in a part of them, whose mean
+    is not that of all."""
     for weight, place in zip(column, places_of("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
         if not (number and 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT):
             limits = f"a number above 0, from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g}"
             raise InputError(place, f"is {weight!r}: a weight is {limits}; give one, or leave the image out")
     weights = np.array(column, np.float64)
-    return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
+    return tuple((weights / (1.0 if part else min(weights.mean(), 1.0))).tolist())
+
+
+def repeated(columns: Mapping[str, Any], argument: str, times: Collection[Any]) -> dict[str, Any]:
+    """The columns with each row as often as it stands for an image, whose ids are then told apart."""
+    numbers = as_list(argument, times)
+    check_lengths({argument: numbers, **columns})
+    for number, place in zip(numbers, places_of(argument, None), strict=False):
+        if isinstance(number, (bool, np.bool_)) or not isinstance(number, Integral) or number < 1:
+            raise InputError(place, f"is {number!r}: a row stands for a whole number of images, of 1 or more")
+    if sum(map(int, numbers)) > MOST_ROWS:
+        raise InputError(argument, f": rows stand for more than {MOST_ROWS:,} images: give fewer rows at a time")
+    every = np.repeat(np.arange(len(numbers)), numbers)
+    parts = {name: getattr(column, "iloc", column) for name, column in columns.items()}
+    rows = {
+        name: part[every] if hasattr(part, "ndim") else list(map(as_list(name, part).__getitem__, every))
+        for name, part in parts.items()
+    }
+    if "image_ids" in columns and len(every) > len(numbers):
+        keys, copies = image_keys("image_ids", list(rows["image_ids"])), occurrences(every.astype(np.uint64))
+        rows["image_ids"] = [f"{image} #{copy}" for image, copy in zip(keys, copies.tolist(), strict=True)]
+    return rows
 
 
 def checked_scenes(column: list[Any], ids: Ids) -> tuple[str, ...]:

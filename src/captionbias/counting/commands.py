@@ -10,7 +10,7 @@ import typer
 from captionbias.cli.options import FILES, METRICS, Options, argument, command, metric_options, option, result_option
 from captionbias.cli.terminal import say
 
-COLUMNS = "id_column", "attribute_column", "reference_column", "task_column", "weight_column"
+COLUMNS = "id_column", "attribute_column", "reference_column", "task_column", "weight_column", "scene_column"
 COUNTING: Options = {
     "frequency_column": option(str, "Of how many images a row stands.", panel="Columns"),
     "sample": option(int, "Keep so many images with their captions, for what does not add up.", panel="Result"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +18,20 @@ from captionbias._version import __version__
 from captionbias.arrays import sparse
 from captionbias.bench import reading as readings
 from captionbias.bench.measurement import Counted, Counts
-from captionbias.bench.protocol import whole_number
 from captionbias.captions.check import check_people
+from captionbias.captions.entries import repeated
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError, few
 from captionbias.hashes import hashes_of, mix
 from captionbias.metrics import find_metric
-from captionbias.statistics.groups import GROUPS, UNIT, totals
+from captionbias.statistics.groups import GROUPS, SCENE_NAMES, UNIT, NamedUnits, totals
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 COUNTED = ("sway", "gender_error")
-WITH_PEOPLE = ("ba_mals", "directional_ba")
+OF_SETS = "multi_directional_ba"  # whose columns are sets of tasks, most of them rare
+WITH_PEOPLE = ("ba_mals", "directional_ba", OF_SETS)
 TYPES = {"metric": "string", "side": "int8", "table": "string", "width": "int32", "column": "int32", "group": "int16"}
 TYPES |= {"units": "int64"}
 WHERE = [*TYPES][:-1]
@@ -48,6 +50,7 @@ def count(
     reference_column: str | None = None,
     task_column: str | None = None,
     weight_column: str | None = None,
+    scene_column: str | None = None,
     frequency_column: str | None = None,
     language: str | None = None,
     **options: Any,
@@ -57,15 +60,16 @@ def count(
     Args:
         batch: a pyarrow Table or RecordBatch, a pandas DataFrame, or a mapping of columns; a row an image. Of fewer
             than some 10,000 rows there are more counts than rows.
-        metrics: any of `sway` (its first, second, fourth and sixth question), `gender_error`, `directional_ba`
-            and `ba_mals`; by default the first two, and with `reference_column` all.
+        metrics: any of `sway` (its first, second, fourth and sixth question), `gender_error`, `ba_mals`,
+            `directional_ba` and `multi_directional_ba`; by default the first two, and with `reference_column` all.
         id_column: of images; each counts once.
         prediction_column: the captioner's caption, or a list of several.
         attribute_column: labels of the metrics' `attribute_lexicon`. Images without one are left out.
         reference_column: lists of human captions; None without people.
         task_column: lists of all tasks that images show; None for those that people name.
         weight_column: how many images each is, a number above 0, in units of 1 / 720,720.
-        frequency_column: of how many images, each in its own group, a row stands: whole numbers of 1 or more.
+        scene_column: the scene of each image; sway compares the images of one, which then belong in one batch.
+        frequency_column: of how many images a row stands: whole numbers of 1 or more.
         language: see `captionbias.captions.check_captions`.
         **options: those of the metrics, such as `attribute_lexicon` and `draws`.
 
@@ -87,20 +91,18 @@ def count(
         "references": reference_column,
         "tasks": task_column,
         "weights": weight_column,
+        "scene": scene_column,
         "frequencies": frequency_column,
     }
     table = as_table(batch)
     if lacking := [name for name in columns.values() if name and name not in table.column_names]:
         raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
     lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
+    if times := lists.pop("frequencies", None):
+        times = [1 if is_missing(label) else of for label, of in zip(lists["attributes"], times, strict=True)]
+        lists = repeated(lists, "frequency_column", times)
     labelled = [row for row, label in enumerate(lists["attributes"]) if not is_missing(label)]
-    times = lists.pop("frequencies", [1] * len(table))
-    times = [whole_number("frequency_column", times[row], least=1) for row in labelled]
     lists = {argument: [column[row] for row in labelled] for argument, column in lists.items()}
-    if max(times, default=1) > 1:
-        ids, again = lists["image_ids"], [row for row, number in enumerate(times) for _ in range(number)]
-        lists = {argument: [column[row] for row in again] for argument, column in lists.items()}
-        lists["image_ids"] = [f"{image}#{number}" for image, of in zip(ids, times, strict=True) for number in range(of)]
     people = check_people(
         **{argument: column for argument, column in lists.items() if argument != "predictions"},
         language=language,
@@ -129,6 +131,11 @@ def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
     units[settings] = 1
     if settings.sum() > len(set(summed.filter(settings)["metric"].to_pylist())):
         raise InputError("tables", "were counted with other settings, or by other versions: count them anew")
+    scene = np.array([name.startswith(f'"{SCENE_NAMES}"') for name in names.tolist()])
+    if (units[scene] > 1).any():
+        raise InputError(
+            "tables", ": images of one scene were counted apart: put those of a scene into one file or batch"
+        )
     for what in (IMAGES, CAPTIONS):
         limbs = np.flatnonzero(names == what)
         total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))
@@ -153,19 +160,21 @@ def read_counts(*paths: str | Path) -> Counted:
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:
     """The counts in as few groups, 32 or more, as it takes for a thousandth of what is counted to be in counts of fewer
-    images than `least`; and without these. Scores move by as little, and intervals are of fewer groups."""
+    images than `least`; and without these. Scores move by as little, and intervals are of fewer groups. Of
+    `multi_directional_ba`, most of whose sets of tasks are rare, nothing is left."""
     import pyarrow as pa
 
+    table = table.filter(np.asarray(table["metric"]) != OF_SETS)
     counted, group = np.asarray(table["side"]) >= 0, np.asarray(table["group"])
     for groups in (GROUPS >> halved for halved in range(8)):
         folded = pa.array(np.where(counted, group % groups, group))
         fewer = merge_counts([table.set_column(WHERE.index("group"), "group", folded)])
         units = np.where(np.asarray(fewer["side"]) < 0, 0, np.asarray(fewer["units"]))
         small = (units > 0) & (units < least * UNIT)
-        if units[small].sum() <= LITTLE * units.sum():
+        if units[small].sum() < LITTLE * units.sum():
             return fewer.filter(~small)
     raise InputError(
-        "min_cell", f": counts are of fewer than {least} images too often: count more images, or one metric"
+        "min_cell", f": counts are of fewer than {least} images too often: count more images, or other metrics"
     )
 
 
@@ -193,16 +202,19 @@ def _sides(columns: Mapping[str, Any], of_metric: Any) -> list[dict[Any, Any]]:
     sides: list[dict[Any, Any]] = []
     for side in range(int(columns["side"][of_metric].max()) + 1):
         of_side = of_metric & (columns["side"] == side)
-        names, number = np.unique(columns["table"][of_side], return_inverse=True)
+        texts, number = np.unique(columns["table"][of_side], return_inverse=True)
         place, group, units, width = (columns[name][of_side] for name in ("column", "group", "units", "width"))
+        parsed = list(map(json.JSONDecoder().raw_decode, texts.tolist()))
         sides.append({})
-        for which, name in enumerate(names.tolist()):
-            own = number == which
-            shape = int(width[own][0]), GROUPS
-            key = json.loads(name)
-            sides[-1][tuple(key) if isinstance(key, list) else key] = sparse(
-                units[own].astype(np.float64), (place[own], group[own]), shape
-            )
+        for name, numbered in groupby(range(len(parsed)), key=lambda text: parsed[text][0]):
+            first, *others = numbered
+            own = (number >= first) & (number <= first + len(others))
+            named = not width[own][0]
+            rows, shape = (number[own] - first, len(others) + 1) if named else (place[own], int(width[own][0]))
+            table = sparse(units[own].astype(np.float64), (rows, group[own]), (shape, GROUPS))
+            if named:  # the first has no name
+                table = NamedUnits([texts[text][parsed[text][1] :] for text in others], table[1:])
+            sides[-1][tuple(name) if isinstance(name, list) else name] = table
     return sides
 
 
@@ -212,8 +224,11 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
     def rows(column: Any, group: Any, units: Any, *alike: Any) -> pa.Table:
         """Cells of one table, of which `alike` are the metric, the side, the table and its width."""
         numbers = {"column": column, "group": group, "units": units}
-        arrays = {name: pa.repeat(value, len(units)) for name, value in zip(WHERE, alike, strict=False)} | numbers
-        return pa.table({name: pa.array(arrays[name]).cast(kind) for name, kind in TYPES.items()})
+        arrays = {
+            name: value if isinstance(value, pa.Array) else pa.repeat(value, len(units))
+            for name, value in zip(WHERE, alike, strict=False)
+        }
+        return pa.table({name: pa.array((arrays | numbers)[name]).cast(kind) for name, kind in TYPES.items()})
 
     limbs, none = np.arange(LIMBS), np.zeros(1, np.int64)
     parts = [
@@ -226,9 +241,14 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
         parts.append(rows(none, none, none + 1, metric, -1, about, 0))
         for side, tables in enumerate(of_metric.sides):
             for name, units in tables.items():
-                (column, group), cells = units.tocoo().coords, units.data.astype(np.int64)
-                of_cells = (np.append(0, of) for of in (column, group, cells))  # a row, whatever is counted
-                parts.append(rows(*of_cells, metric, side, json.dumps(name), units.shape[0]))
+                names = units.names if isinstance(units, NamedUnits) else ()
+                table, text = (units.units if names else units).tocoo(), json.dumps(name)
+                column, group, cells = (np.append(0, of) for of in (*table.coords, table.data))  # a row, whatever
+                if names:
+                    texts = pa.array([text, *(text + column for column in names)]).take(np.append(0, column[1:] + 1))
+                    parts.append(rows(column * 0, group, cells, metric, side, texts, 0))
+                else:
+                    parts.append(rows(column, group, cells, metric, side, text, table.shape[0]))
     return merge_counts(parts)
 
 

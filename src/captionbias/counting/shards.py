@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
 from itertools import islice
@@ -98,9 +98,14 @@ class _Job(NamedTuple):
 
 def _count_file(path: Path, sample: int, options: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
     """The counts of a file, and the images of a sample."""
+    import pyarrow as pa
+
     counts: list[pa.Table] = []
     images: list[pa.Table] = []
-    for batch in map(as_table, _batches(path)):
+    batches: Iterable[pa.Table] = map(as_table, _batches(path))
+    if options.get("scene_column"):  # images of a scene are counted together
+        batches = [pa.concat_tables(batches, promote_options="permissive")]
+    for batch in batches:
         counts = [merge_counts([*counts, count(batch, **options)])]
         images = [_least([*images, batch], sample, options)]
     if not counts:

@@ -95,6 +95,8 @@ def ba_mals(
                 "references",
                 phrase("is missing: {words} takes the frequent words of human captions; give them", words=True),
             )
+        if captions.part:
+            raise InputError("words", ": which words are frequent only all images tell: measure it on a sample")
         at_least = whole_number("at_least", at_least, least=0)
         attribute_lexicon = load_lexicon(inputs["attribute_lexicon"])
         inputs["task_lexicon"] = frequent_words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -17,11 +18,16 @@ from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.pairs import (
     KNOWN,
     PREDICTED,
+    SETS,
+    UNDIRECTED,
     Expand,
     Pairs,
     as_pairs,
+    compared_side,
+    directions,
     in_parts,
     known_and_predicted,
+    set_columns,
 )
 from captionbias.bench.protocol import whole_number
 from captionbias.bench.reading import ATTRIBUTES, TASKS, Reading, read_labels, takes
@@ -135,6 +141,11 @@ def multi_directional_ba(
 
 def _counted(reading: Reading, at_least: int, exchanged: int | None) -> Counted:
     """`exchanged`: the seed of exchanges that show what no bias reads; None for none."""
+    if reading.part:  # other images have other combinations
+        sides = itertools.product((*directions(reading.predicted), UNDIRECTED), (KNOWN, PREDICTED))
+        return Counted(
+            {(SETS, *of): set_columns(compared_side(reading, *of)) for of in sides}, dict, lambda _: ({}, {})
+        )
     combinations = _combinations(reading, at_least)
     names = tuple(" + ".join(reading.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
     expand = partial(_contained, combinations)
@@ -193,7 +204,7 @@ def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
 
 def _combinations(reading: Reading, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
-    rows = reading.training or reading.human or reading.truth
+    rows = reading.training or compared_side(reading, UNDIRECTED, KNOWN)
     some = rows.tasks.any(axis=1)
     numbers, combinations = number_sets(rows.tasks[some])
     if not len(combinations):

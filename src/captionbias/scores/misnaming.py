@@ -19,14 +19,15 @@ ALL, NAMED, RIGHT = NAME_KINDS = range(3)
 KINDS = "wrong", "unnamed"
 
 
-def composition(value: Integers, scene: Integers, weight: Floats) -> Integers:
-    """The stratum of each image of a scene, which is how much the images of each value weigh in it. Scenes of one
-    composition, pooled, differ by as much as images within each do on average: the weights of Mantel and Haenszel are
-    the same."""
+def composition(value: Integers, scene: Integers, weight: Floats) -> tuple[Floats, Integers]:
+    """The strata of images of scenes, which are how much the images of each value weigh in one, `(strata, values)`, and
+    that of each image. Scenes of one composition, pooled, differ by as much as images within each do on average: the
+    weights of Mantel and Haenszel are the same."""
     weights = np.zeros((int(scene.max()) + 1, int(value.max()) + 1))
     np.add.at(weights, (scene, value), weight)
     shares = (weights / weights.sum(axis=1, keepdims=True)).round(9)
-    return np.unique(shares, axis=0, return_inverse=True)[1].reshape(-1)[scene].astype(np.int64)
+    strata, number = np.unique(shares, axis=0, return_inverse=True)
+    return strata, number.reshape(-1)[scene].astype(np.int64)
 
 
 def naming_levels(table: Floats) -> Floats:

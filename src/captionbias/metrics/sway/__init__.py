@@ -25,6 +25,7 @@ from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a,
 from captionbias.metrics.sway.claims import claims
 from captionbias.metrics.sway.images import (
     NO_LEAN,
+    OWN,
     LeanCounts,
     NamedImages,
     compared_images,
@@ -43,9 +44,9 @@ from captionbias.metrics.sway.question import (
     draw_truth,
     resample,
 )
-from captionbias.metrics.sway.units import SEVERAL, sway_units
+from captionbias.metrics.sway.units import PICTURES, SEVERAL, numbered_strata, sway_units
 from captionbias.scores.misnaming import SIDES
-from captionbias.statistics.groups import totals
+from captionbias.statistics.groups import SCENE_NAMES, NamedUnits, totals
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.content import ContentWords, content_words
 from captionbias.warnings import note
@@ -226,26 +227,32 @@ def _of_counts(reading: Reading, seed: int, bootstrap: int, details: bool) -> Pr
     """The questions that sums answer, of images that are not here."""
     units, values = reading.counted[0], reading.values
     people = units[LENGTHS].shape[0] > 2 * len(values)
-    _, *pictures = totals(units)[IMAGES][:, 0].round().astype(int)
+    *pictures, picture_count = totals(units)[PICTURES][:, 0].round().astype(int)
+    within = reading.signed.get("yardstick") == "scenes"
     if min(pictures) == 0:
         raise InputError("attributes", f": no image is of {values[int(np.argmin(pictures))]}, of {', '.join(values)}")
-    bootstrap = _replicates(bootstrap, values, np.array(pictures), reading.notes)
-    asked: list[QuestionModule] = [misnaming, *[t_to_a] * (reading.signed["lean"] != NO_LEAN), *[length] * people]
+    bootstrap = _replicates(bootstrap, values, np.array(pictures), reading.notes) if people else bootstrap
+    asked: list[QuestionModule] = [misnaming, *[t_to_a] * (reading.signed["lean"] != NO_LEAN)]
+    asked += [length] * (people or within)
     note(reading.notes, "words and A to T take captions, not counts: measure a sample of these")
     sums = SwaySums(
         values=values,
         sides=SIDES if people else SIDES[:1],
-        within_scenes=False,
+        within_scenes=within,
         pictures=np.array(pictures),
-        picture_count=sum(pictures),
-        units=units,
+        picture_count=picture_count,
+        units={
+            name: numbered_strata(of, len(values)) if isinstance(of, NamedUnits) and name != SCENE_NAMES else of
+            for name, of in units.items()
+        },
         seed=seed,
         replicates=bootstrap,
         notes=reading.notes,
         asked=worst.of_sums(asked),
     )
     settings = {**reading.signed, "worst": ",".join(sums.asked.values()), "seed": seed, "bootstrap": bootstrap}
-    return Prepared(settings, lambda: _scores(sums, asked, None if people else 0, details))
+    scenes = None if people else picture_count if within else 0
+    return Prepared(settings, lambda: _scores(sums, asked, scenes, details))
 
 
 def _share_of_several(sums: Floats, notes: list[str]) -> float:
@@ -301,7 +308,11 @@ def _of_tasks(
         note(notes, text, errors.phrase("give {tasks}"), about="references")
         return [], no_leans(images)
     counts = count_leans(images, lean, lexicons, notes) if inputs else no_leans(images)
-    if inputs and images.scene is not None and (draw_truth(images, counts, seed).suggested < 0).all():
+    if part and counts.source == OWN:
+        text = "T to A is not counted: which tasks go with whom only all images tell"
+        note(notes, text, errors.phrase("say so, with {lean}"), about="lean")
+        return [], no_leans(images)
+    if inputs and images.scene is not None and not part and (draw_truth(images, counts, seed).suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
         note(notes, text, errors.phrase("say which tasks go with whom, with {lean}"), about="tasks")
         return [], no_leans(images)

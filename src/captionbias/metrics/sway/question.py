@@ -139,7 +139,7 @@ class Draw:
             seen, others = (np.minimum(counts, MOST_CAPTIONS - 1) for counts in by_image)
             stratum = seen * MOST_CAPTIONS + others
         else:  # seen by none of one
-            stratum = composition(named.value, named.scene, named.weight) * MOST_CAPTIONS**2 + 1
+            stratum = composition(named.value, named.scene, named.weight)[1] * MOST_CAPTIONS**2 + 1
         every = np.ones(images)
         counts = np.column_stack((every, named.captioner.values, every, self.person.values))
         suggested = np.where(self.suggested < 0, values, self.suggested)
