@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -97,10 +97,8 @@ class Captions:
     part: bool = False
     people_notes: tuple[str, ...] = field(default=(), compare=False)
     model_notes: tuple[str, ...] = field(default=(), compare=False)
-    # What was split into words, by tokenizer, and found in these; what was made of the human side for every captioner,
-    # see `cached`.
-    _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
-    _mentions: dict[tuple[Lexicon, str], Mentions] = field(default_factory=dict, init=False, compare=False)
+    # What was made of both sides' texts, see `_once`; and of the human side for every captioner, see `cached`.
+    _made: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     _cache: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
     @property
@@ -129,8 +127,7 @@ class Captions:
             of_name = zip(counts[label], missing.get(name, (0.0, 0.0)), strict=True)
             missing[name] = tuple(map(sum, of_name))  # type: ignore[assignment]
         other = self.of_same_people(replace(self, attributes=labels, missing=missing or None))
-        object.__setattr__(other, "_words", self._words)
-        object.__setattr__(other, "_mentions", self._mentions)
+        object.__setattr__(other, "_made", self._made)
         return other
 
     def without_tasks(self) -> Captions:
@@ -215,16 +212,17 @@ class Captions:
         language, None for theirs; the human ones once for all captioners made by `with_predictions`.
         """
         tokenizer = tokenizer or self.language or "words"
+        return self._once(("words", tokenizer), lambda: self._words(tokenizer))
+
+    def _words(self, tokenizer: str) -> Words:
         human = self.cached(f"words {tokenizer}", None, lambda: self._human_words(tokenizer))
-        if tokenizer not in self._words:
-            samples = self.samples or ()
-            model = tokenize(list(chain.from_iterable(samples)) or self.predictions or (), tokenizer)
-            # Human captions' words come first, so that attackers of these are the same beside any captioner.
-            tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
-            image = np.repeat(np.arange(len(samples)), list(map(len, samples))) if samples else np.arange(len(model))
-            keys = np.concatenate((self._caption_keys(samples, image), human.keys))
-            self._words[tokenizer] = replace(human, tokens=tokens, model_image=image, keys=keys)
-        return self._words[tokenizer]
+        samples = self.samples or ()
+        model = tokenize(list(chain.from_iterable(samples)) or self.predictions or (), tokenizer)
+        # Human captions' words come first, so that attackers of these are the same beside any captioner.
+        tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
+        image = np.repeat(np.arange(len(samples)), list(map(len, samples))) if samples else np.arange(len(model))
+        keys = np.concatenate((self._caption_keys(samples, image), human.keys))
+        return replace(human, tokens=tokens, model_image=image, keys=keys)
 
     def _human_words(self, tokenizer: str) -> Words:
         references = self.references or ()
@@ -241,6 +239,13 @@ class Captions:
         again = occurrences(mix(said ^ mix(image.astype(np.uint64))))  # what is said twice is drawn twice as often
         return mix(mix(said ^ self.keys[image]) + again)
 
+    def _once(self, key: Any, make: Callable[[], T]) -> T:
+        """What `make` makes of both sides' texts, once, whatever the labels are."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
     def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
         the last is kept; `key`: what else it was made of."""
@@ -254,11 +259,9 @@ class Captions:
         is searched once a lexicon, human captions once for all captioners made by `with_predictions`.
         """
         tokenizer = tokenizer or self.language or "words"
-        if (lexicon, tokenizer) not in self._mentions:
-            self._mentions[lexicon, tokenizer] = self._search(lexicon, tokenizer)
-        return self._mentions[lexicon, tokenizer]
+        return self._once(("mentions", lexicon, tokenizer), lambda: self._mentions(lexicon, tokenizer))
 
-    def _search(self, lexicon: Lexicon, tokenizer: str) -> Mentions:
+    def _mentions(self, lexicon: Lexicon, tokenizer: str) -> Mentions:
         if lexicon.parts:
             return merge([self.mentions(part, tokenizer) for part in lexicon.parts])
         words = self.words(tokenizer)
@@ -280,10 +283,13 @@ class Captions:
     def main_values(self, lexicon: Lexicon, tokenizer: str | None = None) -> tuple[Flags, Flags]:
         """Which label of the lexicon each caption of `words(tokenizer)` names of the person who is meant, `(captions,
         labels)`, and which captions tell of several persons, `(captions,)`; see `captionbias.text.main_person`."""
+        tokenizer = tokenizer or self.language or "words"
+        return self._once(("main", lexicon, tokenizer), lambda: self._main_values(lexicon, tokenizer))
+
+    def _main_values(self, lexicon: Lexicon, tokenizer: str) -> tuple[Flags, Flags]:
         if lexicon.parts:
             parts = [self.main_values(part, tokenizer) for part in lexicon.parts]
             return crossed_labels([named for named, _ in parts]), np.any([several for _, several in parts], axis=0)
-        tokenizer = tokenizer or self.language or "words"
         words, mentions = self.words(tokenizer), self.mentions(lexicon, tokenizer)
         own = mentions.starts < len(words.model.ids)
         human = mentions.select(~own)
@@ -307,11 +313,13 @@ class Captions:
 
         Attackers' splits draw rows by their place, so the same images in another order may score otherwise.
         """
+        also = {"samples": self.samples and "mean", "language": self.language}
+        signed = {name: text for name, text in also.items() if text}
+        if self.part:  # whose rows are in no signature
+            return signed
         rows = digest_of_rows(self.attributes, self.references, self.tasks, self.keys.tobytes())
         columns = {"predictions": self.samples or self.predictions, "weights": self.weights, "scene": self.scene}
-        digests = {name: digest_of_rows(column) for name, column in columns.items() if column}
-        also = {"samples": self.samples and "mean", "language": self.language}
-        return {"rows": rows, **digests, **{name: text for name, text in also.items() if text}}
+        return {"rows": rows} | {name: digest_of_rows(column) for name, column in columns.items() if column} | signed
 
     def signed_tokenizer(self, tokenizer: str, *lexicons: Lexicon) -> str:
         """The tokenizer's name in a signature; of a function also a digest of the words that it gave, of captions and
@@ -519,13 +527,14 @@ def _with_rows(
 def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], notes: list[str]) -> Captions:
     """The images of which the captioner says something, with that."""
     said = [tuple(filter(None, texts)) for texts in lists]
-    weight_of, without = (defaultdict[str, float](float) for _ in range(2))
-    weights = [1.0] * len(captions) if captions.weights is None else captions.weights
-    for label, weight, texts, of_image in zip(captions.attributes, weights, said, lists, strict=True):
-        weight_of[label] += weight
-        without[label] += weight * (1 - len(texts) / max(len(of_image), 1))
-    if captions.part or any(without.values()):
-        missing = {label: (weight_of[label], without[label]) for label in weight_of}
+    weight = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
+    told, asked = (np.array(list(map(len, rows))) for rows in (said, lists))
+    without = weight * (1 - told / np.maximum(asked, 1))
+    if captions.part or without.any():
+        labels = {label: number for number, label in enumerate(dict.fromkeys(captions.attributes))}
+        number = np.array([labels[label] for label in captions.attributes])
+        sums = (np.bincount(number, of).tolist() for of in (weight, without))
+        missing = dict(zip(labels, zip(*sums, strict=True), strict=True))
         captions = captions.of_same_people(replace(captions, missing=missing))
     return _with_samples(captions, said, "have no caption", notes)
 

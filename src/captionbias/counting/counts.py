@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias._version import __version__
-from captionbias.arrays import sparse
+from captionbias.arrays import Integers, sparse
 from captionbias.bench import reading as readings
 from captionbias.bench.measurement import Counted, Counts
 from captionbias.bench.protocol import whole_number
 from captionbias.captions.check import check_people
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError, few
-from captionbias.hashes import hashes_of, mix
+from captionbias.hashes import Hashes, hashes_of, mix
 from captionbias.metrics import find_metric
 from captionbias.statistics.groups import GROUPS, UNIT, totals
 
@@ -94,9 +94,9 @@ def count(
         raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
     lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
     labelled = [row for row, label in enumerate(lists["attributes"]) if not is_missing(label)]
-    times = lists.pop("frequencies", [1] * len(table))
-    times = [whole_number("frequency_column", times[row], least=1) for row in labelled]
-    lists = {argument: [column[row] for row in labelled] for argument, column in lists.items()}
+    if len(labelled) < len(table):
+        lists = {argument: [column[row] for row in labelled] for argument, column in lists.items()}
+    times = [whole_number("frequency_column", number, least=1) for number in lists.pop("frequencies", ())]
     if max(times, default=1) > 1:
         ids, again = lists["image_ids"], [row for row, number in enumerate(times) for _ in range(number)]
         lists = {argument: [column[row] for row in again] for argument, column in lists.items()}
@@ -114,26 +114,42 @@ def count(
     if unknown := options.keys() - {name for metric in of_metrics.values() for name in metric.options()}:
         raise InputError(min(unknown), f"is no option of {', '.join(metrics)}")
     counts = {name: metric.units(captions, **metric.accepted(options)) for name, metric in of_metrics.items()}
-    said = {IMAGES: [lists[name] for name in columns if name in lists and name != "predictions"]}
-    return _table_of(counts, {what: _digest(of) for what, of in (said | {CAPTIONS: [*lists.values()]}).items()})
+    said = _numbers(lists.pop("predictions"))
+    images = sum(_numbers(column) * np.uint64(place) for place, column in enumerate(lists.values(), 1))
+    digests = {IMAGES: images, CAPTIONS: images ^ mix(said)}
+    return _table_of(counts, {what: int(mix(rows).sum(dtype=np.uint64)) for what, rows in digests.items()})
 
 
 def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
     """The counts of all images, of those of parts: the same bytes, however the images were divided."""
     import pyarrow as pa
+    import pyarrow.compute as pc
+    from pandas import factorize
 
-    summed = pa.concat_tables(tables).group_by(WHERE).aggregate([("units", "sum")])
-    summed = summed.sort_by([(name, "ascending") for name in WHERE]).rename_columns([*WHERE, "units"])
-    units, names = np.asarray(summed["units"]).copy(), np.asarray(summed["table"])
-    settings = np.array([name.startswith(SETTINGS) for name in names.tolist()])
+    rows = pa.concat_tables(tables).combine_chunks()
+    metric, table = (_ranks(rows[name].chunk(0)) for name in ("metric", "table"))
+    side, width, column, group = (np.asarray(rows[name]).astype(np.int64) for name in WHERE if TYPES[name] != "string")
+    number, _ = factorize(((metric * 4 + side + 1) * (table.max() + 1) + table << 32) + width, sort=True)
+    place = (number << 44) + (column << 13) + group
+    order = np.argsort(place)
+    first = np.flatnonzero(np.diff(place[order], prepend=-1))
+    units = np.add.reduceat(np.asarray(rows["units"])[order], first)
+    summed = rows.take(order[first])
+    settings = np.asarray(pc.starts_with(summed["table"], SETTINGS))
     units[settings] = 1
     if settings.sum() > len(set(summed.filter(settings)["metric"].to_pylist())):
         raise InputError("tables", "were counted with other settings, or by other versions: count them anew")
     for what in (IMAGES, CAPTIONS):
-        limbs = np.flatnonzero(names == what)
+        limbs = np.flatnonzero(pc.equal(summed["table"], what))
         total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))
         units[limbs] = [total >> 16 * limb & 0xFFFF for limb in range(len(limbs))]
     return summed.set_column(summed.column_names.index("units"), "units", pa.array(units))
+
+
+def _ranks(texts: pa.Array) -> Integers:
+    """The place of each text among those that there are, in order."""
+    encoded = texts.dictionary_encode()
+    return np.argsort(np.argsort(encoded.dictionary.to_pylist()))[encoded.indices]
 
 
 def read_counts(*paths: str | Path) -> Counted:
@@ -232,10 +248,9 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
     return merge_counts(parts)
 
 
-def _digest(columns: Sequence[Sequence[Any]]) -> int:
-    """The sum over rows of a number of all that each has."""
-    rows = hashes_of([repr(row) for row in zip(*columns, strict=True)])
-    return int(mix(rows).sum(dtype=np.uint64))
+def _numbers(column: Sequence[Any]) -> Hashes:
+    """A number for what each row of a column has."""
+    return mix(hashes_of([entry if isinstance(entry, str) else repr(entry) for entry in column]))
 
 
 def as_table(batch: Any) -> pa.Table:

@@ -240,7 +240,9 @@ class PersonTokens:
 
     def of(self, rows: Integers) -> Iterator[list[Person]]:
         """The words of persons and animals, and the full stops, of these captions."""
-        places = np.flatnonzero(self.kinds)
+        chosen = np.zeros(len(self.tokens), bool)
+        chosen[rows] = True
+        places = np.flatnonzero((self.kinds > 0) & chosen[self.tokens.rows])
         row, starts = self.tokens.rows[places], self.tokens.offsets
         first, last = np.searchsorted(row, rows), np.searchsorted(row, rows, side="right")
         columns = places - starts[row], self.ends[places] - starts[row], self.kinds[places], self.values[places]
