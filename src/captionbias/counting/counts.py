@@ -7,7 +7,7 @@ are neither captions nor ids in it. Rows of side -1 are settings and facts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +121,17 @@ def count(
 
 
 def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
-    """The counts of all images, of those of parts: the same bytes, however the images were divided."""
+    """The counts of all images, of those of parts: the same bytes, however the images were divided. Of any number of
+    tables, those that were not added yet are in memory, as many rows as their sums have."""
+    held: list[pa.Table] = []
+    for table in tables:
+        held.append(table)
+        if sum(map(len, held[1:])) > len(held[0]):
+            held = [_sums_of(held)]
+    return _sums_of(held)
+
+
+def _sums_of(tables: Sequence[pa.Table]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
     from pandas import factorize
@@ -161,10 +171,16 @@ def read_counts(*paths: str | Path) -> Counted:
     files = [file for path in given for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
     if lacking := [file for file in files if not file.is_file()]:
         raise InputError("counts", f": {lacking[0]} does not exist: check the path")
-    tables = list(map(pq.read_table, files))
-    if len({digest_of(table, CAPTIONS) for table in tables}) < len(tables):
-        raise InputError("counts", ": two files are of the same captions, and an image counts once: name each once")
-    return counts_of(merge_counts(tables))
+    digests = set[str]()
+
+    def tables() -> Iterator[pa.Table]:
+        for number, table in enumerate(map(pq.read_table, files), 1):
+            digests.add(digest_of(table, CAPTIONS))
+            if len(digests) < number:
+                raise InputError("counts", ": two files are of the same captions, and an image counts once: name each once")
+            yield table
+
+    return counts_of(merge_counts(tables()))
 
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:
@@ -245,7 +261,7 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
                 (column, group), cells = units.tocoo().coords, units.data.astype(np.int64)
                 of_cells = (np.append(0, of) for of in (column, group, cells))  # a row, whatever is counted
                 parts.append(rows(*of_cells, metric, side, json.dumps(name), units.shape[0]))
-    return merge_counts(parts)
+    return _sums_of(parts)
 
 
 def _numbers(column: Sequence[Any]) -> Hashes:

@@ -74,11 +74,16 @@ def count_files(
         report(len(named) - len(waiting), len(named))
         for done, _ in enumerate(_counted(waiting, processes), len(named) - len(waiting) + 1):
             report(done, len(named))
-    tables, seen = {file: _read(part) for part, file in named.items()}, dict[str, Path]()
-    for file, table in tables.items():
-        if (twin := seen.setdefault(digest_of(table, CAPTIONS), file)) != file:
-            raise InputError("shards", f": {file} has the captions of {twin}: an image counts once")
-    merged = merge_counts(tables.values())
+    seen = dict[str, Path]()
+
+    def counts() -> Iterator[pa.Table]:
+        for part, file in named.items():
+            table = _read(part)
+            if (twin := seen.setdefault(digest_of(table, CAPTIONS), file)) != file:
+                raise InputError("shards", f": {file} has the captions of {twin}: an image counts once")
+            yield table
+
+    merged = merge_counts(counts())
     if sample:
         images = _least([_read(_sample_of(part)) for part in named], sample, options)
         drawn_of = pa.repeat(counts_of(merged).images, len(images))
@@ -98,14 +103,16 @@ class _Job(NamedTuple):
 
 def _count_file(path: Path, sample: int, options: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
     """The counts of a file, and the images of a sample."""
-    counts: list[pa.Table] = []
     images: list[pa.Table] = []
-    for batch in map(as_table, _batches(path)):
-        counts = [merge_counts([*counts, count(batch, **options)])]
-        images = [_least([*images, batch], sample, options)]
-    if not counts:
-        raise InputError("shards", f": {path} has no row")
-    return counts[0], images[0]
+
+    def counts() -> Iterator[pa.Table]:
+        for batch in map(as_table, _batches(path)):
+            images[:] = [_least([*images, batch], sample, options)]
+            yield count(batch, **options)
+        if not images:
+            raise InputError("shards", f": {path} has no row")
+
+    return merge_counts(counts()), images[0]
 
 
 def _least(tables: list[pa.Table], images: int, options: dict[str, Any]) -> pa.Table:
