@@ -404,7 +404,7 @@ def _of_counts(counts: Counts, values: Lexicon, tasks: Lexicon | None) -> Readin
         None,
         given=counts.signed.get("tasks") == "given",
         signed=dict(counts.signed),
-        notes=list(counts.notes),
+        notes=[],
         from_captions=True,
         counted=counts.sides,
     )

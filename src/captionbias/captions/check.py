@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Integers
-from captionbias.captions.answers import MOST_QUOTED
+from captionbias.captions.answers import MOST_QUOTED, NO_FRAME, Frame
 from captionbias.captions.belonging import mismatches, strays
 from captionbias.captions.entries import (
     Ids,
+    are_drawn,
     as_lists,
     captions_by_image,
     check_lengths,
@@ -56,6 +57,7 @@ from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.warnings import warn
 
 FEW_COPIES, MOST_STRAY = 0.05, 0.2  # of the images, of the captions
+JUDGED = 20_000  # images that tell which captions are given to many
 SIGN_OF_A_COPY = 30  # words in common
 
 T = TypeVar("T")
@@ -80,6 +82,7 @@ class Captions:
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
         part: whether these are some of the images, of which what only all can tell is not asked.
+        filters: what was taken off, and left out of, a part.
         people_notes, model_notes: see `notes`.
     """
 
@@ -95,6 +98,7 @@ class Captions:
     language: str | None = None
     trust_rows: bool = False
     part: bool = False
+    filters: Filters | None = field(default=None, compare=False)
     people_notes: tuple[str, ...] = field(default=(), compare=False)
     model_notes: tuple[str, ...] = field(default=(), compare=False)
     # What was made of both sides' texts, see `_once`; and of the human side for every captioner, see `cached`.
@@ -437,6 +441,13 @@ def check_captions(
     return captions
 
 
+class Filters(NamedTuple):
+    """What is no caption of an image, though nearly all captions, or those of many images, have it."""
+
+    frame: Frame = NO_FRAME
+    strays: tuple[str, ...] = ()
+
+
 class People(NamedTuple):
     """What is known of images, whoever captions them."""
 
@@ -446,22 +457,30 @@ class People(NamedTuple):
     ids: Ids  # of all of them
 
     def with_predictions(
-        self, predictions: Collection[Any] | None, unsplit: bool = False, known: Sequence[str] = ()
+        self,
+        predictions: Collection[Any] | None,
+        unsplit: bool = False,
+        known: Sequence[str] = (),
+        filters: Filters | None = None,
     ) -> Captions:
         """The images of which a captioner says something, with that, or all where none is asked; InputError where
-        captions are not in their language, or do not belong together. `known`: notes that are theirs already."""
+        captions are not in their language, or do not belong together. `known`: notes that are theirs already;
+        `filters`: of images of which these are a part."""
         captions, notes = self.images.of_same_people(replace(self.images)), list(known)
         if predictions is not None:
             column = as_list("predictions", predictions)
             check_lengths({"predictions": column, "attributes": range(self.row_count)})
-            lists = captions_by_image("predictions", column, self.ids, notes)
+            lists, frame = captions_by_image("predictions", column, self.ids, notes, filters and filters.frame)
             captions = _with_captions(captions, [lists[row] for row in self.rows], notes)
+            filters = filters or Filters(frame)
         if captions.part:
+            captions = _without_texts(captions, filters.strays, notes) if filters else captions
+            object.__setattr__(captions, "filters", filters)
             return captions
         if captions.language or not unsplit:
             _check_language(captions)
         if predictions is not None and captions.references is not None and not captions.trust_rows:
-            captions = _without_strays(captions, notes)
+            captions = _without_texts(captions, stray_texts(captions, self.ids), notes)
         for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
             if not captions.trust_rows:
                 raise error
@@ -488,7 +507,7 @@ def check_people(
     ids = checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     lists_of_texts = None
     if "references" in lists:
-        by_image = captions_by_image("references", lists["references"], ids, notes)
+        by_image, _ = captions_by_image("references", lists["references"], ids, notes)
         lists_of_texts = [tuple(filter(None, texts)) for texts in by_image]
     images = Captions(
         predictions=None,
@@ -550,18 +569,35 @@ def _with_samples(captions: Captions, said: Sequence[tuple[str, ...]], lack: str
     return captions.of_same_people(replace(captions, **columns))
 
 
-def _without_strays(captions: Captions, notes: list[str]) -> Captions:
-    """The images without a caption that the captioner gives to many, of which it is no more than of others."""
-    said = list(captions.samples or zip(captions.predictions or (), strict=True))
-    texts = list(chain.from_iterable(said))
-    if not (stray := {texts[row] for row in strays(captions.words(), captions.attributes, captions.language)}):
-        return captions
+def stray_texts(captions: Captions, ids: Ids) -> tuple[str, ...]:
+    """The captions that the captioner gives to many images, which they fit no better than others, as a sample of the
+    images `ids` tells; InputError if these are too many."""
+    names = ids or [f"{row}" for row in range(len(captions))]
+    if len(names) > JUDGED:
+        drawn = set(compress(names, are_drawn(names, JUDGED)))
+        captions = captions.select([row for row, name in enumerate(captions.image_ids or names) if name in drawn])
+    texts = list(chain.from_iterable(captions.samples or zip(captions.predictions or (), strict=True)))
+    stray = {texts[row] for row in strays(captions.words(), captions.attributes, captions.language)}
     share = sum(map(stray.__contains__, texts)) / len(texts)
-    quoted = f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}, said of many images"
     if share > MOST_STRAY:
-        fault = f": {share:.0%} of them are {quoted}, and fit these no better than others:"
+        fault = f": {share:.0%} of them are {_quoted(stray)}, and fit these no better than others:"
         trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
         raise InputError("predictions", fault, "caption these images again", trust)
+    return tuple(sorted(stray))
+
+
+def _quoted(stray: Collection[str]) -> str:
+    return f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}, said of many images"
+
+
+def _without_texts(captions: Captions, stray: Sequence[str], notes: list[str]) -> Captions:
+    """The images that have another caption than these stray ones."""
+    said = list(captions.samples or zip(captions.predictions or (), strict=True))
+    texts = list(chain.from_iterable(said))
+    share = sum(map({*stray}.__contains__, texts)) / len(texts)
+    if not share:
+        return captions
+    quoted = _quoted(stray)
     notes.append(f"predictions: {quoted}, fits them no better than others: {share:.0%} are left out")
     said = [tuple(text for text in of_image if text not in stray) for of_image in said]
     return _with_samples(captions, said, "have no other caption", notes)

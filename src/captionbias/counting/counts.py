@@ -18,8 +18,8 @@ from captionbias.arrays import Integers, sparse
 from captionbias.bench import reading as readings
 from captionbias.bench.measurement import Counted, Counts
 from captionbias.bench.protocol import whole_number
-from captionbias.captions.check import check_people
-from captionbias.captions.values import is_missing
+from captionbias.captions.check import JUDGED, Filters, check_people, stray_texts
+from captionbias.captions.values import image_keys, is_missing
 from captionbias.errors import InputError, few
 from captionbias.hashes import Hashes, hashes_of, mix
 from captionbias.metrics import find_metric
@@ -50,6 +50,7 @@ def count(
     weight_column: str | None = None,
     frequency_column: str | None = None,
     language: str | None = None,
+    filters: Filters | None = None,
     **options: Any,
 ) -> pa.Table:
     """Count the captions of some images.
@@ -67,6 +68,8 @@ def count(
         weight_column: how many images each is, a number above 0, in units of 1 / 720,720.
         frequency_column: of how many images, each in its own group, a row stands: whole numbers of 1 or more.
         language: see `captionbias.captions.check_captions`.
+        filters: what is no caption, see `learn_filters`. None: what nearly all captions of these images begin and end
+            with, which then is to be the same in every part.
         **options: those of the metrics, such as `attribute_lexicon` and `draws`.
 
     Returns:
@@ -89,9 +92,7 @@ def count(
         "weights": weight_column,
         "frequencies": frequency_column,
     }
-    table = as_table(batch)
-    if lacking := [name for name in columns.values() if name and name not in table.column_names]:
-        raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
+    table = table_of(batch, list(filter(None, columns.values())))
     lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
     labelled = [row for row, label in enumerate(lists["attributes"]) if not is_missing(label)]
     if len(labelled) < len(table):
@@ -106,7 +107,7 @@ def count(
         language=language,
         part=True,
     )
-    captions = people.with_predictions(lists["predictions"])
+    captions = people.with_predictions(lists["predictions"], filters=filters)
     metrics = metrics or (COUNTED + WITH_PEOPLE if reference_column else COUNTED)
     if others := sorted({*metrics} - {*COUNTED, *WITH_PEOPLE}):
         raise InputError("metrics", f": counts of {others[0]} do not add up over parts: measure it on a sample")
@@ -115,9 +116,44 @@ def count(
         raise InputError(min(unknown), f"is no option of {', '.join(metrics)}")
     counts = {name: metric.units(captions, **metric.accepted(options)) for name, metric in of_metrics.items()}
     said = _numbers(lists.pop("predictions"))
-    images = sum(_numbers(column) * np.uint64(place) for place, column in enumerate(lists.values(), 1))
+    images = np.sum([_numbers(column) * np.uint64(place) for place, column in enumerate(lists.values(), 1)], axis=0)
     digests = {IMAGES: images, CAPTIONS: images ^ mix(said)}
-    return _table_of(counts, {what: int(mix(rows).sum(dtype=np.uint64)) for what, rows in digests.items()})
+    learnt = {} if captions.filters == Filters() else {"filters": captions.filters}
+    return _table_of(counts, {what: int(mix(rows).sum(dtype=np.uint64)) for what, rows in digests.items()}, learnt)
+
+
+def draw_images(
+    batch: Any, images: int = JUDGED, id_column: str = "image_id", attribute_column: str = "gender"
+) -> pa.Table:
+    """The labelled images of the least hashes of their ids, in this order, each once: those of all are among those of
+    parts."""
+    import pyarrow.compute as pc
+
+    table = table_of(batch, [id_column, attribute_column])
+    table = table.filter(pc.is_valid(table[attribute_column]))
+    ids = image_keys("image_id", table[id_column].to_pylist())
+    _, rows = np.unique(mix(hashes_of(ids)), return_index=True)
+    return table.take(rows[:images])
+
+
+def learn_filters(
+    batch: Any,
+    *,
+    id_column: str = "image_id",
+    prediction_column: str = "caption",
+    attribute_column: str = "gender",
+    reference_column: str | None = None,
+    language: str | None = None,
+) -> Filters:
+    """What nearly all captions begin and end with, and the one that many images have without fitting them, as
+    `check_captions` takes off and leaves out: of all images, whose `draw_images` these are, for `count(filters=)`."""
+    columns = {"image_ids": id_column, "attributes": attribute_column, "references": reference_column}
+    table = table_of(batch, [prediction_column, *filter(None, columns.values())])
+    lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
+    people = check_people(**lists, language=language, part=True)
+    captions = people.with_predictions(table[prediction_column].to_pylist())
+    frame = (captions.filters or Filters()).frame
+    return Filters(frame, stray_texts(captions, people.ids) if captions.references else ())
 
 
 def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
@@ -148,7 +184,8 @@ def _sums_of(tables: Sequence[pa.Table]) -> pa.Table:
     settings = np.asarray(pc.starts_with(summed["table"], SETTINGS))
     units[settings] = 1
     if settings.sum() > len(set(summed.filter(settings)["metric"].to_pylist())):
-        raise InputError("tables", "were counted with other settings, or by other versions: count them anew")
+        ways = "count them anew", "with the same filters, if captions begin alike: see learn_filters"
+        raise InputError("tables", "were counted with other settings, or by other versions:", *ways)
     for what in (IMAGES, CAPTIONS):
         limbs = np.flatnonzero(pc.equal(summed["table"], what))
         total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))
@@ -159,7 +196,8 @@ def _sums_of(tables: Sequence[pa.Table]) -> pa.Table:
 def _ranks(texts: pa.Array) -> Integers:
     """The place of each text among those that there are, in order."""
     encoded = texts.dictionary_encode()
-    return np.argsort(np.argsort(encoded.dictionary.to_pylist()))[encoded.indices]
+    ranks: Integers = np.argsort(np.argsort(encoded.dictionary.to_pylist()))[encoded.indices]
+    return ranks
 
 
 def read_counts(*paths: str | Path) -> Counted:
@@ -177,7 +215,9 @@ def read_counts(*paths: str | Path) -> Counted:
         for number, table in enumerate(map(pq.read_table, files), 1):
             digests.add(digest_of(table, CAPTIONS))
             if len(digests) < number:
-                raise InputError("counts", ": two files are of the same captions, and an image counts once: name each once")
+                raise InputError(
+                    "counts", ": two files are of the same captions, and an image counts once: name each once"
+                )
             yield table
 
     return counts_of(merge_counts(tables()))
@@ -210,7 +250,9 @@ def counts_of(table: pa.Table) -> Counted:
         if name.startswith(SETTINGS):
             settings = json.loads(name.removeprefix(SETTINGS))
             signed = settings["signed"] | {"rows": f"{images},{said}"}
-            metrics[metric] = Counts(settings["options"], signed, _sides(columns, columns["metric"] == metric))
+            frame, strays = settings.get("filters", Filters())
+            notes = [f"predictions: {text!r:.60} is taken off or left out" for text in (*frame, *strays) if text]
+            metrics[metric] = Counts(settings["options"], signed, _sides(columns, columns["metric"] == metric), notes)
     first = next(iter(metrics.values())).sides[0]
     return Counted(metrics, round(totals(first)[readings.IMAGES][0, 0]), images)
 
@@ -238,7 +280,7 @@ def _sides(columns: Mapping[str, Any], of_metric: Any) -> list[dict[Any, Any]]:
     return sides
 
 
-def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Table:
+def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int], also: Mapping[str, Any]) -> pa.Table:
     import pyarrow as pa
 
     def rows(column: Any, group: Any, units: Any, *alike: Any) -> pa.Table:
@@ -253,7 +295,7 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
         for what, digest in digests.items()
     ]
     for metric, of_metric in counts.items():
-        settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed), "v": __version__}
+        settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed), "v": __version__, **also}
         about = f"{SETTINGS}{json.dumps(settings, sort_keys=True, default=str)}"
         parts.append(rows(none, none, none + 1, metric, -1, about, 0))
         for side, tables in enumerate(of_metric.sides):
@@ -269,11 +311,16 @@ def _numbers(column: Sequence[Any]) -> Hashes:
     return mix(hashes_of([entry if isinstance(entry, str) else repr(entry) for entry in column]))
 
 
-def as_table(batch: Any) -> pa.Table:
+def table_of(batch: Any, names: Sequence[str]) -> pa.Table:
+    """A batch as a table; InputError if it lacks one of these columns."""
     import pyarrow as pa
 
     if isinstance(batch, pa.RecordBatch):
-        return pa.Table.from_batches([batch])
-    if isinstance(batch, Mapping):
-        return pa.table({name: pa.array(list(column)) for name, column in batch.items()})
-    return batch if isinstance(batch, pa.Table) else pa.Table.from_pandas(batch, preserve_index=False)
+        table = pa.Table.from_batches([batch])
+    elif isinstance(batch, Mapping):
+        table = pa.table({name: pa.array(list(column)) for name, column in batch.items()})
+    else:
+        table = batch if isinstance(batch, pa.Table) else pa.Table.from_pandas(batch, preserve_index=False)
+    if lacking := [name for name in names if name not in table.column_names]:
+        raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
+    return table

@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import numpy as np
-
-from captionbias.captions.names import DRAWN_OF, USUAL_ID
-from captionbias.captions.values import image_keys
+from captionbias.captions.answers import SAMPLE
+from captionbias.captions.check import JUDGED, Filters
+from captionbias.captions.names import DRAWN_OF
 from captionbias.counting.counts import (
     CAPTIONS,
-    as_table,
     count,
     counts_of,
     digest_of,
+    draw_images,
+    learn_filters,
     merge_counts,
+    table_of,
     without_small_cells,
 )
 from captionbias.errors import InputError, few, within
-from captionbias.hashes import hashes_of, mix
 from captionbias.io.files import written_whole
 from captionbias.progress import report_if_long
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
+R = TypeVar("R")
 ROWS = 16_384  # at a time
+LEARNING = {
+    name: one for name, one in inspect.signature(learn_filters).parameters.items() if one.kind == one.KEYWORD_ONLY
+}
 ENDINGS = (".parquet", ".jsonl", ".csv", ".jsonl.gz", ".csv.gz")
 
 
 def count_file(path: str | Path, **options: Any) -> pa.Table:
     """The counts of a Parquet, JSONL or CSV file, as a task of any scheduler; `options`: of `count`."""
-    counts, _ = _count_file(Path(path), 0, options)
+    counts, _ = _count_file(Path(path), 0, {"filters": _filters_of([Path(path)], 1, options), **options})
     return counts
 
 
@@ -67,12 +74,13 @@ def count_files(
     import pyarrow as pa
 
     files, output = [file for shard in shards for file in _files(Path(shard))], Path(output)
+    options["filters"] = _filters_of(files, processes, options)
     parts = output.with_name(f"{output.name}.parts")
     named = {parts / _part_name(file, sample, options): file for file in files}
     waiting = [_Job(file, part, sample, options) for part, file in named.items() if not part.is_file()]
     with report_if_long("counting", "shards", at_once=True) as report:
         report(len(named) - len(waiting), len(named))
-        for done, _ in enumerate(_counted(waiting, processes), len(named) - len(waiting) + 1):
+        for done, _ in enumerate(_mapped(_count_part, waiting, processes), len(named) - len(waiting) + 1):
             report(done, len(named))
     seen = dict[str, Path]()
 
@@ -85,7 +93,7 @@ def count_files(
 
     merged = merge_counts(counts())
     if sample:
-        images = _least([_read(_sample_of(part)) for part in named], sample, options)
+        images = _draw([_read(_sample_of(part)) for part in named], sample, options)
         drawn_of = pa.repeat(counts_of(merged).images, len(images))
         _write(images.append_column(DRAWN_OF, drawn_of), output.with_suffix(".sample.parquet"))
     _write(without_small_cells(merged, min_cell) if min_cell else merged, output)
@@ -106,22 +114,18 @@ def _count_file(path: Path, sample: int, options: dict[str, Any]) -> tuple[pa.Ta
     images: list[pa.Table] = []
 
     def counts() -> Iterator[pa.Table]:
-        for batch in map(as_table, _batches(path)):
-            images[:] = [_least([*images, batch], sample, options)]
+        for batch in (table_of(batch, ()) for batch in _batches(path)):
+            images[:] = [_draw([*images, batch], sample, options)]
             yield count(batch, **options)
-        if not images:
-            raise InputError("shards", f": {path} has no row")
 
     return merge_counts(counts()), images[0]
 
 
-def _least(tables: list[pa.Table], images: int, options: dict[str, Any]) -> pa.Table:
-    """The images of the least hashes, in their order: those of all are among those of parts."""
+def _draw(tables: list[pa.Table], images: int, options: Mapping[str, Any]) -> pa.Table:
     import pyarrow as pa
 
-    table = pa.concat_tables(tables, promote_options="permissive")
-    ids = image_keys("image_id", table[options.get("id_column", USUAL_ID)].to_pylist()) if images else []
-    return table.take(np.argsort(mix(hashes_of(ids)), kind="stable")[:images])
+    columns = {name: options[name] for name in ("id_column", "attribute_column") if name in options}
+    return draw_images(pa.concat_tables(tables, promote_options="permissive"), images, **columns)
 
 
 def _files(shard: Path) -> list[Path]:
@@ -143,12 +147,39 @@ def _sample_of(part: Path) -> Path:
     return part.with_suffix(".sample.parquet")
 
 
-def _counted(waiting: list[_Job], processes: int) -> Iterator[None]:
+def _mapped(function: Callable[[T], R], waiting: Sequence[T], processes: int) -> Iterator[R]:
     if processes < 2 or len(waiting) < 2:
-        yield from map(_count_part, waiting)
+        yield from map(function, waiting)
         return
     with ProcessPoolExecutor(min(processes, len(waiting)), get_context("spawn")) as pool:
-        yield from pool.map(_count_part, waiting)
+        yield from pool.map(function, waiting)
+
+
+def _filters_of(files: Sequence[Path], processes: int, options: Mapping[str, Any]) -> Filters:
+    """What is no caption of the images of all files, see `learn_filters`."""
+    chosen = {name: options[name] for name in LEARNING if name in options}
+    drawn: list[pa.Table] = []
+    for table in _mapped(partial(_drawn_of_file, columns=chosen), files, processes):
+        drawn = [_draw([*drawn, table], JUDGED, chosen)]
+    return learn_filters(drawn[0], **chosen)
+
+
+def _drawn_of_file(path: Path, columns: Mapping[str, Any]) -> pa.Table:
+    """Of the images of which filters are learned, those of a file."""
+    images = JUDGED if columns.get("reference_column") else SAMPLE
+    names = [columns.get(name, one.default) for name, one in LEARNING.items() if name != "language"]
+    names = list(filter(None, names))
+    drawn: list[pa.Table] = []
+    try:
+        for batch in _batches(path):
+            table = table_of(batch, names).select(names)
+            ids = table[names[0]].cast("string")
+            drawn = [_draw([*drawn, table.set_column(0, names[0], ids)], images, columns)]
+    except ValueError as error:
+        raise within(str(path), error) from error
+    if not drawn:
+        raise InputError("shards", f": {path} has no row")
+    return drawn[0]
 
 
 def _count_part(job: _Job) -> None:
