@@ -131,7 +131,7 @@ def draw_images(
 
     table = table_of(batch, [id_column, attribute_column])
     table = table.filter(pc.is_valid(table[attribute_column]))
-    ids = image_keys("image_id", table[id_column].to_pylist())
+    ids = image_keys("image_id", table[id_column].to_pylist()) if images else []
     _, rows = np.unique(mix(hashes_of(ids)), return_index=True)
     return table.take(rows[:images])
 
@@ -144,6 +144,7 @@ def learn_filters(
     attribute_column: str = "gender",
     reference_column: str | None = None,
     language: str | None = None,
+    **_: Any,
 ) -> Filters:
     """What nearly all captions begin and end with, and the one that many images have without fitting them, as
     `check_captions` takes off and leaves out: of all images, whose `draw_images` these are, for `count(filters=)`."""
@@ -203,24 +204,24 @@ def _ranks(texts: pa.Array) -> Integers:
 def read_counts(*paths: str | Path) -> Counted:
     """The counts of files, or of folders of files, that `captionbias count` wrote, each of other images, as in
     `sway(read_counts(path))`."""
-    import pyarrow.parquet as pq
-
     given = map(Path, paths)
     files = [file for path in given for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
     if lacking := [file for file in files if not file.is_file()]:
         raise InputError("counts", f": {lacking[0]} does not exist: check the path")
-    digests = set[str]()
+    return counts_of(merge_counts(read_each("counts", zip(files, files, strict=True))))
 
-    def tables() -> Iterator[pa.Table]:
-        for number, table in enumerate(map(pq.read_table, files), 1):
-            digests.add(digest_of(table, CAPTIONS))
-            if len(digests) < number:
-                raise InputError(
-                    "counts", ": two files are of the same captions, and an image counts once: name each once"
-                )
-            yield table
 
-    return counts_of(merge_counts(tables()))
+def read_each(argument: str, counted: Iterable[tuple[Path, Path]]) -> Iterator[pa.Table]:
+    """The counts in files, each beside what it counts; InputError if two are of the same captions."""
+    import pyarrow.parquet as pq
+
+    seen = dict[str, Path]()
+    for file, shard in counted:
+        table = pq.read_table(file)
+        if twin := seen.get(digest := digest_of(table, CAPTIONS)):
+            raise InputError(argument, f": {shard} has the captions of {twin}: an image counts once")
+        seen[digest] = shard
+        yield table
 
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -17,13 +16,12 @@ from captionbias.captions.answers import SAMPLE
 from captionbias.captions.check import JUDGED, Filters
 from captionbias.captions.names import DRAWN_OF
 from captionbias.counting.counts import (
-    CAPTIONS,
     count,
     counts_of,
-    digest_of,
     draw_images,
     learn_filters,
     merge_counts,
+    read_each,
     table_of,
     without_small_cells,
 )
@@ -37,9 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 ROWS = 16_384  # at a time
-LEARNING = {
-    name: one for name, one in inspect.signature(learn_filters).parameters.items() if one.kind == one.KEYWORD_ONLY
-}
+USUAL = {"id_column": "image_id", "attribute_column": "gender", "prediction_column": "caption", "reference_column": ""}
 ENDINGS = (".parquet", ".jsonl", ".csv", ".jsonl.gz", ".csv.gz")
 
 
@@ -82,16 +78,7 @@ def count_files(
         report(len(named) - len(waiting), len(named))
         for done, _ in enumerate(_mapped(_count_part, waiting, processes), len(named) - len(waiting) + 1):
             report(done, len(named))
-    seen = dict[str, Path]()
-
-    def counts() -> Iterator[pa.Table]:
-        for part, file in named.items():
-            table = _read(part)
-            if (twin := seen.setdefault(digest_of(table, CAPTIONS), file)) != file:
-                raise InputError("shards", f": {file} has the captions of {twin}: an image counts once")
-            yield table
-
-    merged = merge_counts(counts())
+    merged = merge_counts(read_each("shards", named.items()))
     if sample:
         images = _draw([_read(_sample_of(part)) for part in named], sample, options)
         drawn_of = pa.repeat(counts_of(merged).images, len(images))
@@ -157,24 +144,22 @@ def _mapped(function: Callable[[T], R], waiting: Sequence[T], processes: int) ->
 
 def _filters_of(files: Sequence[Path], processes: int, options: Mapping[str, Any]) -> Filters:
     """What is no caption of the images of all files, see `learn_filters`."""
-    chosen = {name: options[name] for name in LEARNING if name in options}
     drawn: list[pa.Table] = []
-    for table in _mapped(partial(_drawn_of_file, columns=chosen), files, processes):
-        drawn = [_draw([*drawn, table], JUDGED, chosen)]
-    return learn_filters(drawn[0], **chosen)
+    for table in _mapped(partial(_drawn_of_file, options=options), files, processes):
+        drawn = [_draw([*drawn, table], JUDGED, options)]
+    return learn_filters(drawn[0], **options)
 
 
-def _drawn_of_file(path: Path, columns: Mapping[str, Any]) -> pa.Table:
+def _drawn_of_file(path: Path, options: Mapping[str, Any]) -> pa.Table:
     """Of the images of which filters are learned, those of a file."""
-    images = JUDGED if columns.get("reference_column") else SAMPLE
-    names = [columns.get(name, one.default) for name, one in LEARNING.items() if name != "language"]
-    names = list(filter(None, names))
+    names = list(filter(None, (options.get(name, usual) for name, usual in USUAL.items())))
+    images = JUDGED if len(names) == len(USUAL) else SAMPLE
     drawn: list[pa.Table] = []
     try:
         for batch in _batches(path):
             table = table_of(batch, names).select(names)
             ids = table[names[0]].cast("string")
-            drawn = [_draw([*drawn, table.set_column(0, names[0], ids)], images, columns)]
+            drawn = [_draw([*drawn, table.set_column(0, names[0], ids)], images, options)]
     except ValueError as error:
         raise within(str(path), error) from error
     if not drawn:
