@@ -83,9 +83,8 @@ def sizes(
             )
             wall, seconds, memory, measuring = json.loads(ran.stdout)
             file = Path(options["output"]).stat().st_size / 1024
-        print(
-            f"{size:>12,} {wall:>8.1f} {seconds:>9.1f} {1e6 * seconds / size:>8.1f} {memory:>6.0f} {measuring:>8.1f} {file:>9,.0f}"
-        )
+        taken = f"{wall:>8.1f} {seconds:>9.1f} {1e6 * seconds / size:>8.1f} {memory:>6.0f}"
+        print(f"{size:>12,} {taken} {measuring:>8.1f} {file:>9,.0f}")
 
 
 @app.command()
