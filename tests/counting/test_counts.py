@@ -15,6 +15,7 @@ from captionbias.counting.counts import counts_of, without_small_cells
 from captionbias.metrics import directional_ba, find_metric, gender_error, sway
 from captionbias.statistics.groups import GROUPS, UNIT
 from captionbias.synthetic import plant
+from captionbias.text.main_person import main_values
 
 COLUMNS = {"image_ids": "image_id", "predictions": "caption", "attributes": "gender", "references": "people"}
 COLUMNS |= {"tasks": "objects", "weights": "weight", "scene": "scene"}
@@ -183,3 +184,15 @@ def test_datasets_map_counts_in_two_processes_to_the_same_bytes():
     options = {"remove_columns": rows.column_names, "fn_kwargs": {"reference_column": "people"}}
     counts = rows.map(count, batched=True, batch_size=100, num_proc=2, **options)
     assert merge_counts([counts.data.table]).equals(count(table, reference_column="people"))
+
+
+def test_a_caption_is_searched_once_however_many_metrics_count(monkeypatch):
+    searched = []
+
+    def search(tokens, *also):
+        searched.append(len(tokens))
+        return main_values(tokens, *also)
+
+    monkeypatch.setattr("captionbias.captions.check.main_values", search)
+    count(world(60), reference_column="people", metrics=["sway", "gender_error"])
+    assert len(searched) == 2, "the captioner's captions and people's"

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from captionbias.captions import check_captions
 from captionbias.counting import count, merge_counts, read_counts
 from captionbias.counting.shards import count_file, count_files
 from captionbias.metrics import sway
@@ -55,7 +56,7 @@ def test_csv_with_labels_alone_is_counted_and_files_of_other_images_are_measured
         count_files([file], output)
     count_files(files, tmp_path / "all.parquet")
     assert sway(read_counts(tmp_path / "all.parquet")) == sway(read_counts(*counts))
-    with pytest.raises(ValueError, match=r"counts: two files are of the same captions, and an image counts once"):
+    with pytest.raises(ValueError, match=r"counts: .*0.parquet has the captions of .*0.parquet: an image counts once"):
         read_counts(*counts, counts[0])
 
 
@@ -101,3 +102,23 @@ def test_the_command_counts_and_measure_takes_counts_in_the_place_of_captions(sh
     assert scores["sway_t_to_a"] == counted["sway_t_to_a"]
     assert scores["signature"] == counted["signature"]
     assert "draws:1|" in scores["signature"]
+
+
+def test_what_many_captions_share_is_learned_of_all_shards_and_measures_what_rows_do(tmp_path):
+    """A prompt before each, which a shard of 12 images cannot tell, and one caption for 86 of 600."""
+    table = world(600)
+    table["caption"] = [text and f"Here is the caption: {text}" for text in table["caption"]]
+    table["caption"][::7] = ["Here is the caption: a cake and a dog in a yard by the road near a wall"] * 86
+    rows = {"image_id": "image_ids", "caption": "predictions", "gender": "attributes", "people": "references"}
+    with pytest.warns(UserWarning, match="said of many images"):
+        captions = check_captions(**{argument: table[name] for name, argument in rows.items()})
+    frame = pd.DataFrame(table)
+    for name, part in (("a", frame[:12]), ("b", frame[12:300]), ("c", frame[300:])):
+        part.to_parquet(tmp_path / f"{name}.parquet")
+    count_files([tmp_path], tmp_path / "counts" / "all.parquet", **PEOPLE)
+    counted, measured = sway.measure(read_counts(tmp_path / "counts")), sway.measure(captions, draws=5)
+    assert counted.estimates["sway_wrong_gap"] == measured.estimates["sway_wrong_gap"]
+    assert counted.estimates["sway_t_to_a"] == measured.estimates["sway_t_to_a"]
+    assert "predictions: 'Here is the caption: ' is taken off or left out" in counted.notes
+    with pytest.raises(ValueError, match=r"tables were counted with other settings.*with the same filters"):
+        merge_counts([count(frame[:12], **PEOPLE), count_file(tmp_path / "c.parquet", **PEOPLE)])

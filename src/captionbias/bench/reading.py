@@ -404,7 +404,7 @@ def _of_counts(counts: Counts, values: Lexicon, tasks: Lexicon | None) -> Readin
         None,
         given=counts.signed.get("tasks") == "given",
         signed=dict(counts.signed),
-        notes=list(counts.notes),
+        notes=[],
         from_captions=True,
         counted=counts.sides,
     )
@@ -483,15 +483,16 @@ def _value_numbers(attributes: Sequence[str], labels: Sequence[str], every: bool
     """The number of each image's label among these of a lexicon; of others -1, or an error where `every` one must be
     among them."""
     numbers = {label.casefold(): number for number, label in enumerate(labels)}
-    for row, value in enumerate(attributes):
-        if every and value.casefold() not in numbers:  # a part of a crossing
+    number_of = {value: numbers.get(value.casefold(), -1) for value in {*attributes}}
+    for row, value in enumerate(attributes if every and -1 in number_of.values() else ()):
+        if number_of[value] < 0:  # a part of a crossing
             raise InputError(
                 "attributes",
                 f"is {value!r}, which is not one of {', '.join(labels)}: leave such images out, or give a lexicon of "
                 "these labels",
                 row=row,
             )
-    return np.array([numbers.get(value.casefold(), -1) for value in attributes], np.int64)
+    return np.array([number_of[value] for value in attributes], np.int64)
 
 
 def check_whole(lexicon: Lexicon) -> Lexicon:

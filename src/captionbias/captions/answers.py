@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import chain, takewhile
 from operator import is_not
-from typing import Any
+from typing import Any, TypeAlias
 
 from captionbias.errors import few
 from captionbias.text import find_mentions, load_lexicon, tokenize
 from captionbias.text.languages import function_words, language_data, languages
 
 MOST_QUOTED = 60  # characters
-LEAST, SAMPLE, DIFFER = 20, 1000, 0.1  # captions that share a frame; that are looked through; of these, without it
+Frame: TypeAlias = tuple[str, str]  # what captions begin and end with
+NO_FRAME = "", ""
+LEAST, SAMPLE, DIFFER = 20, 1000, 0.1  # captions that share a frame; images that are looked through; without it
 WORDS, FUNCTION_WORDS, PHRASES = 3, 0.1, 0.1  # in a list that is one caption: at least; of these; at most
 MANY_CUT = 0.2  # of the captions
 PRECANNED = "uality issues are too severe to recognize visual content"  # what VizWiz says for people
@@ -65,17 +67,22 @@ def is_refusal(text: str) -> bool:
     return all(map(speaking.search, others))
 
 
-def without_answers(argument: str, texts: list[str], notes: list[str]) -> list[str]:
-    """The same captions of people or of a captioner, "" in place of what is none, without what stands around them."""
+def without_answers(
+    argument: str, texts: list[str], sample: Sequence[int], notes: list[str], frame: Frame | None
+) -> tuple[list[str], Frame]:
+    """The same captions of people or of a captioner, "" in place of what is none, without what stands around them; and
+    the latter, which these rows of a sample tell where it is not known."""
     if argument == "predictions":
-        said = _without_refusals(_without_frame(_without_refusals(texts), notes))
+        said = _without_refusals(texts)
+        frame = frame or _frame_of([said[row] for row in sample])
+        said = _without_refusals(_without_frame(said, frame, notes))
         notes += _cut_off(said)
     else:
         said = ["" if PRECANNED in text else text for text in texts]
     if none := [text for text, caption in zip(texts, said, strict=True) if text and not caption]:
         such = few((repr(text[:MOST_QUOTED]) for text in dict.fromkeys(none)), 1)
         notes.append(f"{argument}: refusals and what is no sentence are left out, {len(none):,} captions: {such}")
-    return said
+    return said, frame or NO_FRAME
 
 
 def _without_refusals(texts: list[str]) -> list[str]:
@@ -98,27 +105,39 @@ def as_sentences(argument: str, rows: list[Any], notes: list[str]) -> list[Any]:
     return [[" ".join(map(str, row))] if len(row) > 1 else row for row in rows]
 
 
-def _without_frame(texts: list[str], notes: list[str]) -> list[str]:
-    """The same without what nearly all begin or end with and no captioner says of an image: a prompt, an offer, keys of
-    JSON. A text that is nothing else stays as it is, and so does a sentence with one gender."""
-    for place, step, border in (("beginning", 1, _BEGINNING), ("end", -1, _ENDING)):
-        sample = sorted(text[::step] for text in filter(None, texts[:: len(texts) // SAMPLE | 1]))
-        if len(sample) < LEAST:
-            continue
-        first, other = (sample[int(len(sample) * at)] for at in (DIFFER, 1 - DIFFER))
-        alike = takewhile(lambda letters: letters[0] == letters[1], zip(first, other, strict=False))
-        shared = border.search("".join(letter for letter, _ in alike)[::step])
-        if not shared or first == other or not re.search(r"[\w{}[\]<>|]", shared[0]):
-            continue
-        frame, last = shared[0], shared[0].rstrip()[-1:]
-        having = sum(text.startswith(frame[::step]) and len(text) > len(frame) for text in sample)
-        says = find_mentions(tokenize([frame]), load_lexicon("gender")).labels
-        states = len(set(says.tolist())) == 1 and last in ".!"
-        if having >= (1 - DIFFER) * len(sample) and not states and (step > 0 or last in _STOPS):
-            bare = [text.removeprefix(frame) if step > 0 else text.removesuffix(frame) for text in texts]
+def _frame_of(texts: list[str]) -> Frame:
+    """What nearly all of these begin and end with and no captioner says of an image: a prompt, an offer, keys of JSON;
+    no sentence with one gender."""
+    beginning = _shared(texts, 1, _BEGINNING)
+    return beginning, _shared(_without_frame(texts, (beginning, ""), []), -1, _ENDING)
+
+
+def _shared(texts: list[str], step: int, border: re.Pattern[str]) -> str:
+    """What the captions share, up to a border, from their beginning or, with a step of -1, from their end."""
+    sample = sorted(text[::step] for text in filter(None, texts))
+    if len(sample) < LEAST:
+        return ""
+    first, other = (sample[int(len(sample) * at)] for at in (DIFFER, 1 - DIFFER))
+    alike = takewhile(lambda letters: letters[0] == letters[1], zip(first, other, strict=False))
+    shared = border.search("".join(letter for letter, _ in alike)[::step])
+    if not shared or first == other or not re.search(r"[\w{}[\]<>|]", shared[0]):
+        return ""
+    frame, last = shared[0], shared[0].rstrip()[-1:]
+    having = sum(text.startswith(frame[::step]) and len(text) > len(frame) for text in sample)
+    says = find_mentions(tokenize([frame]), load_lexicon("gender")).labels
+    states = len(set(says.tolist())) == 1 and last in ".!"
+    is_frame = having >= (1 - DIFFER) * len(sample) and not states and (step > 0 or last in _STOPS)
+    return frame if is_frame else ""
+
+
+def _without_frame(texts: list[str], frame: Frame, notes: list[str]) -> list[str]:
+    """The same without what they begin and end with; a text that is nothing else stays as it is."""
+    for place, shared, cut in zip(("beginning", "end"), frame, (str.removeprefix, str.removesuffix), strict=True):
+        if shared:
+            bare = [cut(text, shared) for text in texts]
             number = sum(map(is_not, bare, texts))
             notes.append(
-                f"predictions: {frame.strip()[:MOST_QUOTED]!r} is taken off the {place} of {number:,} captions"
+                f"predictions: {shared.strip()[:MOST_QUOTED]!r} is taken off the {place} of {number:,} captions"
             )
             texts = [new.strip() or text for new, text in zip(bare, texts, strict=True)]
     return texts

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Integers
-from captionbias.captions.answers import MOST_QUOTED
+from captionbias.captions.answers import MOST_QUOTED, NO_FRAME, Frame
 from captionbias.captions.belonging import mismatches, strays
 from captionbias.captions.entries import (
     Ids,
+    are_drawn,
     as_lists,
     captions_by_image,
     check_lengths,
@@ -56,6 +57,7 @@ from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.warnings import warn
 
 FEW_COPIES, MOST_STRAY = 0.05, 0.2  # of the images, of the captions
+JUDGED = 20_000  # images that tell which captions are given to many
 SIGN_OF_A_COPY = 30  # words in common
 
 T = TypeVar("T")
@@ -80,6 +82,7 @@ class Captions:
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
         part: whether these are some of the images, of which what only all can tell is not asked.
+        filters: what was taken off, and left out of, a part.
         people_notes, model_notes: see `notes`.
     """
 
@@ -95,12 +98,11 @@ class Captions:
     language: str | None = None
     trust_rows: bool = False
     part: bool = False
+    filters: Filters | None = field(default=None, compare=False)
     people_notes: tuple[str, ...] = field(default=(), compare=False)
     model_notes: tuple[str, ...] = field(default=(), compare=False)
-    # What was split into words, by tokenizer, and found in these; what was made of the human side for every captioner,
-    # see `cached`.
-    _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
-    _mentions: dict[tuple[Lexicon, str], Mentions] = field(default_factory=dict, init=False, compare=False)
+    # What was made of both sides' texts, see `_once`; and of the human side for every captioner, see `cached`.
+    _made: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     _cache: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
     @property
@@ -129,8 +131,7 @@ class Captions:
             of_name = zip(counts[label], missing.get(name, (0.0, 0.0)), strict=True)
             missing[name] = tuple(map(sum, of_name))  # type: ignore[assignment]
         other = self.of_same_people(replace(self, attributes=labels, missing=missing or None))
-        object.__setattr__(other, "_words", self._words)
-        object.__setattr__(other, "_mentions", self._mentions)
+        object.__setattr__(other, "_made", self._made)
         return other
 
     def without_tasks(self) -> Captions:
@@ -215,16 +216,17 @@ class Captions:
         language, None for theirs; the human ones once for all captioners made by `with_predictions`.
         """
         tokenizer = tokenizer or self.language or "words"
+        return self._once(("words", tokenizer), lambda: self._words(tokenizer))
+
+    def _words(self, tokenizer: str) -> Words:
         human = self.cached(f"words {tokenizer}", None, lambda: self._human_words(tokenizer))
-        if tokenizer not in self._words:
-            samples = self.samples or ()
-            model = tokenize(list(chain.from_iterable(samples)) or self.predictions or (), tokenizer)
-            # Human captions' words come first, so that attackers of these are the same beside any captioner.
-            tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
-            image = np.repeat(np.arange(len(samples)), list(map(len, samples))) if samples else np.arange(len(model))
-            keys = np.concatenate((self._caption_keys(samples, image), human.keys))
-            self._words[tokenizer] = replace(human, tokens=tokens, model_image=image, keys=keys)
-        return self._words[tokenizer]
+        samples = self.samples or ()
+        model = tokenize(list(chain.from_iterable(samples)) or self.predictions or (), tokenizer)
+        # Human captions' words come first, so that attackers of these are the same beside any captioner.
+        tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
+        image = np.repeat(np.arange(len(samples)), list(map(len, samples))) if samples else np.arange(len(model))
+        keys = np.concatenate((self._caption_keys(samples, image), human.keys))
+        return replace(human, tokens=tokens, model_image=image, keys=keys)
 
     def _human_words(self, tokenizer: str) -> Words:
         references = self.references or ()
@@ -241,6 +243,13 @@ class Captions:
         again = occurrences(mix(said ^ mix(image.astype(np.uint64))))  # what is said twice is drawn twice as often
         return mix(mix(said ^ self.keys[image]) + again)
 
+    def _once(self, key: Any, make: Callable[[], T]) -> T:
+        """What `make` makes of both sides' texts, once, whatever the labels are."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
     def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
         the last is kept; `key`: what else it was made of."""
@@ -254,11 +263,9 @@ class Captions:
         is searched once a lexicon, human captions once for all captioners made by `with_predictions`.
         """
         tokenizer = tokenizer or self.language or "words"
-        if (lexicon, tokenizer) not in self._mentions:
-            self._mentions[lexicon, tokenizer] = self._search(lexicon, tokenizer)
-        return self._mentions[lexicon, tokenizer]
+        return self._once(("mentions", lexicon, tokenizer), lambda: self._mentions(lexicon, tokenizer))
 
-    def _search(self, lexicon: Lexicon, tokenizer: str) -> Mentions:
+    def _mentions(self, lexicon: Lexicon, tokenizer: str) -> Mentions:
         if lexicon.parts:
             return merge([self.mentions(part, tokenizer) for part in lexicon.parts])
         words = self.words(tokenizer)
@@ -280,10 +287,13 @@ class Captions:
     def main_values(self, lexicon: Lexicon, tokenizer: str | None = None) -> tuple[Flags, Flags]:
         """Which label of the lexicon each caption of `words(tokenizer)` names of the person who is meant, `(captions,
         labels)`, and which captions tell of several persons, `(captions,)`; see `captionbias.text.main_person`."""
+        tokenizer = tokenizer or self.language or "words"
+        return self._once(("main", lexicon, tokenizer), lambda: self._main_values(lexicon, tokenizer))
+
+    def _main_values(self, lexicon: Lexicon, tokenizer: str) -> tuple[Flags, Flags]:
         if lexicon.parts:
             parts = [self.main_values(part, tokenizer) for part in lexicon.parts]
             return crossed_labels([named for named, _ in parts]), np.any([several for _, several in parts], axis=0)
-        tokenizer = tokenizer or self.language or "words"
         words, mentions = self.words(tokenizer), self.mentions(lexicon, tokenizer)
         own = mentions.starts < len(words.model.ids)
         human = mentions.select(~own)
@@ -307,11 +317,13 @@ class Captions:
 
         Attackers' splits draw rows by their place, so the same images in another order may score otherwise.
         """
+        also = {"samples": self.samples and "mean", "language": self.language}
+        signed = {name: text for name, text in also.items() if text}
+        if self.part:  # whose rows are in no signature
+            return signed
         rows = digest_of_rows(self.attributes, self.references, self.tasks, self.keys.tobytes())
         columns = {"predictions": self.samples or self.predictions, "weights": self.weights, "scene": self.scene}
-        digests = {name: digest_of_rows(column) for name, column in columns.items() if column}
-        also = {"samples": self.samples and "mean", "language": self.language}
-        return {"rows": rows, **digests, **{name: text for name, text in also.items() if text}}
+        return {"rows": rows} | {name: digest_of_rows(column) for name, column in columns.items() if column} | signed
 
     def signed_tokenizer(self, tokenizer: str, *lexicons: Lexicon) -> str:
         """The tokenizer's name in a signature; of a function also a digest of the words that it gave, of captions and
@@ -429,6 +441,13 @@ def check_captions(
     return captions
 
 
+class Filters(NamedTuple):
+    """What is no caption of an image, though nearly all captions, or those of many images, have it."""
+
+    frame: Frame = NO_FRAME
+    strays: tuple[str, ...] = ()
+
+
 class People(NamedTuple):
     """What is known of images, whoever captions them."""
 
@@ -438,22 +457,30 @@ class People(NamedTuple):
     ids: Ids  # of all of them
 
     def with_predictions(
-        self, predictions: Collection[Any] | None, unsplit: bool = False, known: Sequence[str] = ()
+        self,
+        predictions: Collection[Any] | None,
+        unsplit: bool = False,
+        known: Sequence[str] = (),
+        filters: Filters | None = None,
     ) -> Captions:
         """The images of which a captioner says something, with that, or all where none is asked; InputError where
-        captions are not in their language, or do not belong together. `known`: notes that are theirs already."""
+        captions are not in their language, or do not belong together. `known`: notes that are theirs already;
+        `filters`: of images of which these are a part."""
         captions, notes = self.images.of_same_people(replace(self.images)), list(known)
         if predictions is not None:
             column = as_list("predictions", predictions)
             check_lengths({"predictions": column, "attributes": range(self.row_count)})
-            lists = captions_by_image("predictions", column, self.ids, notes)
+            lists, frame = captions_by_image("predictions", column, self.ids, notes, filters and filters.frame)
             captions = _with_captions(captions, [lists[row] for row in self.rows], notes)
+            filters = filters or Filters(frame)
         if captions.part:
+            captions = _without_texts(captions, filters.strays, notes) if filters else captions
+            object.__setattr__(captions, "filters", filters)
             return captions
         if captions.language or not unsplit:
             _check_language(captions)
         if predictions is not None and captions.references is not None and not captions.trust_rows:
-            captions = _without_strays(captions, notes)
+            captions = _without_texts(captions, stray_texts(captions, self.ids), notes)
         for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
             if not captions.trust_rows:
                 raise error
@@ -480,7 +507,7 @@ def check_people(
     ids = checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     lists_of_texts = None
     if "references" in lists:
-        by_image = captions_by_image("references", lists["references"], ids, notes)
+        by_image, _ = captions_by_image("references", lists["references"], ids, notes)
         lists_of_texts = [tuple(filter(None, texts)) for texts in by_image]
     images = Captions(
         predictions=None,
@@ -519,13 +546,14 @@ def _with_rows(
 def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], notes: list[str]) -> Captions:
     """The images of which the captioner says something, with that."""
     said = [tuple(filter(None, texts)) for texts in lists]
-    weight_of, without = (defaultdict[str, float](float) for _ in range(2))
-    weights = [1.0] * len(captions) if captions.weights is None else captions.weights
-    for label, weight, texts, of_image in zip(captions.attributes, weights, said, lists, strict=True):
-        weight_of[label] += weight
-        without[label] += weight * (1 - len(texts) / max(len(of_image), 1))
-    if captions.part or any(without.values()):
-        missing = {label: (weight_of[label], without[label]) for label in weight_of}
+    weight = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
+    told, asked = (np.array(list(map(len, rows))) for rows in (said, lists))
+    without = weight * (1 - told / np.maximum(asked, 1))
+    if captions.part or without.any():
+        labels = {label: number for number, label in enumerate(dict.fromkeys(captions.attributes))}
+        number = np.array([labels[label] for label in captions.attributes])
+        sums = (np.bincount(number, of).tolist() for of in (weight, without))
+        missing = dict(zip(labels, zip(*sums, strict=True), strict=True))
         captions = captions.of_same_people(replace(captions, missing=missing))
     return _with_samples(captions, said, "have no caption", notes)
 
@@ -541,18 +569,35 @@ def _with_samples(captions: Captions, said: Sequence[tuple[str, ...]], lack: str
     return captions.of_same_people(replace(captions, **columns))
 
 
-def _without_strays(captions: Captions, notes: list[str]) -> Captions:
-    """The images without a caption that the captioner gives to many, of which it is no more than of others."""
-    said = list(captions.samples or zip(captions.predictions or (), strict=True))
-    texts = list(chain.from_iterable(said))
-    if not (stray := {texts[row] for row in strays(captions.words(), captions.attributes, captions.language)}):
-        return captions
+def stray_texts(captions: Captions, ids: Ids) -> tuple[str, ...]:
+    """The captions that the captioner gives to many images, which they fit no better than others, as a sample of the
+    images `ids` tells; InputError if these are too many."""
+    names = ids or [f"{row}" for row in range(len(captions))]
+    if len(names) > JUDGED:
+        drawn = set(compress(names, are_drawn(names, JUDGED)))
+        captions = captions.select([row for row, name in enumerate(captions.image_ids or names) if name in drawn])
+    texts = list(chain.from_iterable(captions.samples or zip(captions.predictions or (), strict=True)))
+    stray = {texts[row] for row in strays(captions.words(), captions.attributes, captions.language)}
     share = sum(map(stray.__contains__, texts)) / len(texts)
-    quoted = f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}, said of many images"
     if share > MOST_STRAY:
-        fault = f": {share:.0%} of them are {quoted}, and fit these no better than others:"
+        fault = f": {share:.0%} of them are {_quoted(stray)}, and fit these no better than others:"
         trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
         raise InputError("predictions", fault, "caption these images again", trust)
+    return tuple(sorted(stray))
+
+
+def _quoted(stray: Collection[str]) -> str:
+    return f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}, said of many images"
+
+
+def _without_texts(captions: Captions, stray: Sequence[str], notes: list[str]) -> Captions:
+    """The images that have another caption than these stray ones."""
+    said = list(captions.samples or zip(captions.predictions or (), strict=True))
+    texts = list(chain.from_iterable(said))
+    share = sum(map({*stray}.__contains__, texts)) / len(texts)
+    if not share:
+        return captions
+    quoted = _quoted(stray)
     notes.append(f"predictions: {quoted}, fits them no better than others: {share:.0%} are left out")
     said = [tuple(text for text in of_image if text not in stray) for of_image in said]
     return _with_samples(captions, said, "have no other caption", notes)

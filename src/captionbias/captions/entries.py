@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from captionbias.captions.answers import as_sentences, without_answers
+from captionbias.arrays import Flags
+from captionbias.captions.answers import SAMPLE, Frame, as_sentences, without_answers
 from captionbias.captions.texts import canonical_order, is_repeated, strip_marks, task_names, without_blanks
 from captionbias.captions.values import as_list, as_scene, image_keys, is_column, is_missing
 from captionbias.errors import Argument, InputError, phrase
-from captionbias.hashes import occurrences
+from captionbias.hashes import hashes_of, mix, occurrences
 from captionbias.text.tokens import is_unsplit
 
 MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
@@ -61,8 +62,11 @@ def checked_ids(column: list[Any]) -> tuple[str, ...]:
     return tuple(rows)
 
 
-def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
-    """The captions of each image, "" in place of what is missing or none, without what models put around them."""
+def captions_by_image(
+    argument: str, column: list[Any], ids: Ids, notes: list[str], frame: Frame | None = None
+) -> tuple[list[tuple[str, ...]], Frame]:
+    """The captions of each image, "" in place of what is missing or none, without what models put around them; and what
+    nearly all begin and end with, which is taken off."""
     single = argument == "predictions" and not any(map(is_column, column))
     if argument == "predictions":
         rows = [cell if is_column(cell) else [cell] for cell in column]
@@ -80,12 +84,22 @@ def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[st
     if marked := sum(map(is_not, bare, originals)):
         notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
     plain = list(plain_strings(texts))
-    said = without_answers(argument, plain, notes)
+    drawn = are_drawn(ids or [f"{row}" for row in range(len(rows))], SAMPLE)
+    sample = np.flatnonzero(np.repeat(drawn, list(map(len, rows)))).tolist()
+    said, frame = without_answers(argument, plain, sample, notes, frame)
     left = iter(said)
     captions = [tuple(islice(left, len(row))) for row in rows]
     if said.count("") == plain.count("") and (lost := sum(not all(texts) and any(texts) for texts in captions)):
         notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
-    return captions
+    return captions, frame
+
+
+def are_drawn(ids: Sequence[str], images: int) -> Flags:
+    """Which are the images of the so many least hashes: those of all are among those of parts."""
+    if len(ids) <= images:
+        return np.ones(len(ids), bool)
+    hashes = mix(hashes_of(ids))
+    return np.asarray(hashes <= np.partition(hashes, images - 1)[images - 1])
 
 
 def in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:

@@ -42,12 +42,11 @@ def plain(text: str) -> str:
 
 def strip_marks(texts: list[Any]) -> list[Any]:
     """The same, `plain` where they have a mark; what is not text as it is."""
-    said = "\n".join(text for text in texts if isinstance(text, str))
-    if not any(map(said.__contains__, "<[◁")):
-        return texts
-    return [
-        plain(text) if isinstance(text, str) and any(mark.search(text) for mark in _MARKS) else text for text in texts
-    ]
+    return [plain(text) if isinstance(text, str) and _is_marked(text) else text for text in texts]
+
+
+def _is_marked(text: str) -> bool:
+    return ("<" in text or "[" in text or "◁" in text) and any(mark.search(text) for mark in _MARKS)
 
 
 def without_blanks(texts: list[Any]) -> list[Any]:

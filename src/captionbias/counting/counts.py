@@ -7,7 +7,7 @@ are neither captions nor ids in it. Rows of side -1 are settings and facts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias._version import __version__
-from captionbias.arrays import sparse
+from captionbias.arrays import Integers, sparse
 from captionbias.bench import reading as readings
 from captionbias.bench.measurement import Counted, Counts
-from captionbias.captions.check import check_people
+from captionbias.captions.check import JUDGED, Filters, check_people, stray_texts
 from captionbias.captions.entries import repeated
-from captionbias.captions.values import is_missing
+from captionbias.captions.values import image_keys, is_missing
 from captionbias.errors import InputError, few
-from captionbias.hashes import hashes_of, mix
+from captionbias.hashes import Hashes, hashes_of, mix
 from captionbias.metrics import find_metric
 from captionbias.statistics.groups import GROUPS, SCENE_NAMES, UNIT, NamedUnits, totals
 
@@ -53,6 +53,7 @@ def count(
     scene_column: str | None = None,
     frequency_column: str | None = None,
     language: str | None = None,
+    filters: Filters | None = None,
     **options: Any,
 ) -> pa.Table:
     """Count the captions of some images.
@@ -71,6 +72,8 @@ def count(
         scene_column: the scene of each image; sway compares the images of one, which then belong in one batch.
         frequency_column: of how many images a row stands: whole numbers of 1 or more.
         language: see `captionbias.captions.check_captions`.
+        filters: what is no caption, see `learn_filters`. None: what nearly all captions of these images begin and end
+            with, which then is to be the same in every part.
         **options: those of the metrics, such as `attribute_lexicon` and `draws`.
 
     Returns:
@@ -94,21 +97,20 @@ def count(
         "scene": scene_column,
         "frequencies": frequency_column,
     }
-    table = as_table(batch)
-    if lacking := [name for name in columns.values() if name and name not in table.column_names]:
-        raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
+    table = table_of(batch, list(filter(None, columns.values())))
     lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
     if times := lists.pop("frequencies", None):
         times = [1 if is_missing(label) else of for label, of in zip(lists["attributes"], times, strict=True)]
         lists = repeated(lists, "frequency_column", times)
     labelled = [row for row, label in enumerate(lists["attributes"]) if not is_missing(label)]
-    lists = {argument: [column[row] for row in labelled] for argument, column in lists.items()}
+    if len(labelled) < len(lists["attributes"]):
+        lists = {argument: [column[row] for row in labelled] for argument, column in lists.items()}
     people = check_people(
         **{argument: column for argument, column in lists.items() if argument != "predictions"},
         language=language,
         part=True,
     )
-    captions = people.with_predictions(lists["predictions"])
+    captions = people.with_predictions(lists["predictions"], filters=filters)
     metrics = metrics or (COUNTED + WITH_PEOPLE if reference_column else COUNTED)
     if others := sorted({*metrics} - {*COUNTED, *WITH_PEOPLE}):
         raise InputError("metrics", f": counts of {others[0]} do not add up over parts: measure it on a sample")
@@ -116,46 +118,117 @@ def count(
     if unknown := options.keys() - {name for metric in of_metrics.values() for name in metric.options()}:
         raise InputError(min(unknown), f"is no option of {', '.join(metrics)}")
     counts = {name: metric.units(captions, **metric.accepted(options)) for name, metric in of_metrics.items()}
-    said = {IMAGES: [lists[name] for name in columns if name in lists and name != "predictions"]}
-    return _table_of(counts, {what: _digest(of) for what, of in (said | {CAPTIONS: [*lists.values()]}).items()})
+    said = _numbers(lists.pop("predictions"))
+    images = np.sum([_numbers(column) * np.uint64(place) for place, column in enumerate(lists.values(), 1)], axis=0)
+    digests = {IMAGES: images, CAPTIONS: images ^ mix(said)}
+    learnt = {} if captions.filters == Filters() else {"filters": captions.filters}
+    return _table_of(counts, {what: int(mix(rows).sum(dtype=np.uint64)) for what, rows in digests.items()}, learnt)
+
+
+def draw_images(
+    batch: Any, images: int = JUDGED, id_column: str = "image_id", attribute_column: str = "gender"
+) -> pa.Table:
+    """The labelled images of the least hashes of their ids, in this order, each once: those of all are among those of
+    parts."""
+    import pyarrow.compute as pc
+
+    table = table_of(batch, [id_column, attribute_column])
+    table = table.filter(pc.is_valid(table[attribute_column]))
+    ids = image_keys("image_id", table[id_column].to_pylist()) if images else []
+    _, rows = np.unique(mix(hashes_of(ids)), return_index=True)
+    return table.take(rows[:images])
+
+
+def learn_filters(
+    batch: Any,
+    *,
+    id_column: str = "image_id",
+    prediction_column: str = "caption",
+    attribute_column: str = "gender",
+    reference_column: str | None = None,
+    language: str | None = None,
+    **_: Any,
+) -> Filters:
+    """What nearly all captions begin and end with, and the one that many images have without fitting them, as
+    `check_captions` takes off and leaves out: of all images, whose `draw_images` these are, for `count(filters=)`."""
+    columns = {"image_ids": id_column, "attributes": attribute_column, "references": reference_column}
+    table = table_of(batch, [prediction_column, *filter(None, columns.values())])
+    lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
+    people = check_people(**lists, language=language, part=True)
+    captions = people.with_predictions(table[prediction_column].to_pylist())
+    frame = (captions.filters or Filters()).frame
+    return Filters(frame, stray_texts(captions, people.ids) if captions.references else ())
 
 
 def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
-    """The counts of all images, of those of parts: the same bytes, however the images were divided."""
-    import pyarrow as pa
+    """The counts of all images, of those of parts: the same bytes, however the images were divided. Of any number of
+    tables, those that were not added yet are in memory, as many rows as their sums have."""
+    held: list[pa.Table] = []
+    for table in tables:
+        held.append(table)
+        if sum(map(len, held[1:])) > len(held[0]):
+            held = [_sums_of(held)]
+    return _sums_of(held)
 
-    summed = pa.concat_tables(tables).group_by(WHERE).aggregate([("units", "sum")])
-    summed = summed.sort_by([(name, "ascending") for name in WHERE]).rename_columns([*WHERE, "units"])
-    units, names = np.asarray(summed["units"]).copy(), np.asarray(summed["table"])
-    settings = np.array([name.startswith(SETTINGS) for name in names.tolist()])
+
+def _sums_of(tables: Sequence[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pandas import factorize
+
+    rows = pa.concat_tables(tables).combine_chunks()
+    metric, table = (_ranks(rows[name].chunk(0)) for name in ("metric", "table"))
+    side, width, column, group = (np.asarray(rows[name]).astype(np.int64) for name in WHERE if TYPES[name] != "string")
+    number, _ = factorize(((metric * 4 + side + 1) * (table.max() + 1) + table << 32) + width, sort=True)
+    cell = (column << 13) + group
+    order = np.lexsort((cell, number))
+    first = np.flatnonzero(np.diff(number[order], prepend=-1) | np.diff(cell[order], prepend=-1))
+    units = np.add.reduceat(np.asarray(rows["units"])[order], first)
+    summed = rows.take(order[first])
+    settings = np.asarray(pc.starts_with(summed["table"], SETTINGS))
     units[settings] = 1
     if settings.sum() > len(set(summed.filter(settings)["metric"].to_pylist())):
-        raise InputError("tables", "were counted with other settings, or by other versions: count them anew")
-    scene = np.array([name.startswith(f'"{SCENE_NAMES}"') for name in names.tolist()])
-    if (units[scene] > 1).any():
+        ways = "count them anew", "with the same filters, if captions begin alike: see learn_filters"
+        raise InputError("tables", "were counted with other settings, or by other versions:", *ways)
+    if (units[np.asarray(pc.starts_with(summed["table"], f'"{SCENE_NAMES}'))] > 1).any():
         raise InputError(
             "tables", ": images of one scene were counted apart: put those of a scene into one file or batch"
         )
     for what in (IMAGES, CAPTIONS):
-        limbs = np.flatnonzero(names == what)
+        limbs = np.flatnonzero(pc.equal(summed["table"], what))
         total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))
         units[limbs] = [total >> 16 * limb & 0xFFFF for limb in range(len(limbs))]
     return summed.set_column(summed.column_names.index("units"), "units", pa.array(units))
 
 
+def _ranks(texts: pa.Array) -> Integers:
+    """The place of each text among those that there are, in order."""
+    encoded = texts.dictionary_encode()
+    ranks: Integers = np.argsort(np.argsort(encoded.dictionary.to_pylist()))[encoded.indices]
+    return ranks
+
+
 def read_counts(*paths: str | Path) -> Counted:
     """The counts of files, or of folders of files, that `captionbias count` wrote, each of other images, as in
     `sway(read_counts(path))`."""
-    import pyarrow.parquet as pq
-
     given = map(Path, paths)
     files = [file for path in given for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
     if lacking := [file for file in files if not file.is_file()]:
         raise InputError("counts", f": {lacking[0]} does not exist: check the path")
-    tables = list(map(pq.read_table, files))
-    if len({digest_of(table, CAPTIONS) for table in tables}) < len(tables):
-        raise InputError("counts", ": two files are of the same captions, and an image counts once: name each once")
-    return counts_of(merge_counts(tables))
+    return counts_of(merge_counts(read_each("counts", zip(files, files, strict=True))))
+
+
+def read_each(argument: str, counted: Iterable[tuple[Path, Path]]) -> Iterator[pa.Table]:
+    """The counts in files, each beside what it counts; InputError if two are of the same captions."""
+    import pyarrow.parquet as pq
+
+    seen = dict[str, Path]()
+    for file, shard in counted:
+        table = pq.read_table(file)
+        if twin := seen.get(digest := digest_of(table, CAPTIONS)):
+            raise InputError(argument, f": {shard} has the captions of {twin}: an image counts once")
+        seen[digest] = shard
+        yield table
 
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:
@@ -187,7 +260,9 @@ def counts_of(table: pa.Table) -> Counted:
         if name.startswith(SETTINGS):
             settings = json.loads(name.removeprefix(SETTINGS))
             signed = settings["signed"] | {"rows": f"{images},{said}"}
-            metrics[metric] = Counts(settings["options"], signed, _sides(columns, columns["metric"] == metric))
+            frame, strays = settings.get("filters", Filters())
+            notes = [f"predictions: {text!r:.60} is taken off or left out" for text in (*frame, *strays) if text]
+            metrics[metric] = Counts(settings["options"], signed, _sides(columns, columns["metric"] == metric), notes)
     first = next(iter(metrics.values())).sides[0]
     return Counted(metrics, round(totals(first)[readings.IMAGES][0, 0]), images)
 
@@ -218,7 +293,7 @@ def _sides(columns: Mapping[str, Any], of_metric: Any) -> list[dict[Any, Any]]:
     return sides
 
 
-def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Table:
+def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int], also: Mapping[str, Any]) -> pa.Table:
     import pyarrow as pa
 
     def rows(column: Any, group: Any, units: Any, *alike: Any) -> pa.Table:
@@ -236,7 +311,7 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
         for what, digest in digests.items()
     ]
     for metric, of_metric in counts.items():
-        settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed), "v": __version__}
+        settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed), "v": __version__, **also}
         about = f"{SETTINGS}{json.dumps(settings, sort_keys=True, default=str)}"
         parts.append(rows(none, none, none + 1, metric, -1, about, 0))
         for side, tables in enumerate(of_metric.sides):
@@ -249,20 +324,24 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
                     parts.append(rows(column * 0, group, cells, metric, side, texts, 0))
                 else:
                     parts.append(rows(column, group, cells, metric, side, text, table.shape[0]))
-    return merge_counts(parts)
+    return _sums_of(parts)
 
 
-def _digest(columns: Sequence[Sequence[Any]]) -> int:
-    """The sum over rows of a number of all that each has."""
-    rows = hashes_of([repr(row) for row in zip(*columns, strict=True)])
-    return int(mix(rows).sum(dtype=np.uint64))
+def _numbers(column: Sequence[Any]) -> Hashes:
+    """A number for what each row of a column has."""
+    return mix(hashes_of([entry if isinstance(entry, str) else repr(entry) for entry in column]))
 
 
-def as_table(batch: Any) -> pa.Table:
+def table_of(batch: Any, names: Sequence[str]) -> pa.Table:
+    """A batch as a table; InputError if it lacks one of these columns."""
     import pyarrow as pa
 
     if isinstance(batch, pa.RecordBatch):
-        return pa.Table.from_batches([batch])
-    if isinstance(batch, Mapping):
-        return pa.table({name: pa.array(list(column)) for name, column in batch.items()})
-    return batch if isinstance(batch, pa.Table) else pa.Table.from_pandas(batch, preserve_index=False)
+        table = pa.Table.from_batches([batch])
+    elif isinstance(batch, Mapping):
+        table = pa.table({name: pa.array(list(column)) for name, column in batch.items()})
+    else:
+        table = batch if isinstance(batch, pa.Table) else pa.Table.from_pandas(batch, preserve_index=False)
+    if lacking := [name for name in names if name not in table.column_names]:
+        raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
+    return table

@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import numpy as np
-
-from captionbias.captions.names import DRAWN_OF, USUAL_ID
-from captionbias.captions.values import image_keys
+from captionbias.captions.answers import SAMPLE
+from captionbias.captions.check import JUDGED, Filters
+from captionbias.captions.names import DRAWN_OF
 from captionbias.counting.counts import (
-    CAPTIONS,
-    as_table,
     count,
     counts_of,
-    digest_of,
+    draw_images,
+    learn_filters,
     merge_counts,
+    read_each,
+    table_of,
     without_small_cells,
 )
 from captionbias.errors import InputError, few, within
-from captionbias.hashes import hashes_of, mix
 from captionbias.io.files import written_whole
 from captionbias.progress import report_if_long
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
+R = TypeVar("R")
 ROWS = 16_384  # at a time
+USUAL = {"id_column": "image_id", "attribute_column": "gender", "prediction_column": "caption", "reference_column": ""}
 ENDINGS = (".parquet", ".jsonl", ".csv", ".jsonl.gz", ".csv.gz")
 
 
 def count_file(path: str | Path, **options: Any) -> pa.Table:
     """The counts of a Parquet, JSONL or CSV file, as a task of any scheduler; `options`: of `count`."""
-    counts, _ = _count_file(Path(path), 0, options)
+    counts, _ = _count_file(Path(path), 0, {"filters": _filters_of([Path(path)], 1, options), **options})
     return counts
 
 
@@ -67,20 +70,17 @@ def count_files(
     import pyarrow as pa
 
     files, output = [file for shard in shards for file in _files(Path(shard))], Path(output)
+    options["filters"] = _filters_of(files, processes, options)
     parts = output.with_name(f"{output.name}.parts")
     named = {parts / _part_name(file, sample, options): file for file in files}
     waiting = [_Job(file, part, sample, options) for part, file in named.items() if not part.is_file()]
     with report_if_long("counting", "shards", at_once=True) as report:
         report(len(named) - len(waiting), len(named))
-        for done, _ in enumerate(_counted(waiting, processes), len(named) - len(waiting) + 1):
+        for done, _ in enumerate(_mapped(_count_part, waiting, processes), len(named) - len(waiting) + 1):
             report(done, len(named))
-    tables, seen = {file: _read(part) for part, file in named.items()}, dict[str, Path]()
-    for file, table in tables.items():
-        if (twin := seen.setdefault(digest_of(table, CAPTIONS), file)) != file:
-            raise InputError("shards", f": {file} has the captions of {twin}: an image counts once")
-    merged = merge_counts(tables.values())
+    merged = merge_counts(read_each("shards", named.items()))
     if sample:
-        images = _least([_read(_sample_of(part)) for part in named], sample, options)
+        images = _draw([_read(_sample_of(part)) for part in named], sample, options)
         drawn_of = pa.repeat(counts_of(merged).images, len(images))
         _write(images.append_column(DRAWN_OF, drawn_of), output.with_suffix(".sample.parquet"))
     _write(without_small_cells(merged, min_cell) if min_cell else merged, output)
@@ -98,28 +98,24 @@ class _Job(NamedTuple):
 
 def _count_file(path: Path, sample: int, options: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
     """The counts of a file, and the images of a sample."""
-    import pyarrow as pa
-
-    counts: list[pa.Table] = []
     images: list[pa.Table] = []
-    batches: Iterable[pa.Table] = map(as_table, _batches(path))
-    if options.get("scene_column"):  # images of a scene are counted together
-        batches = [pa.concat_tables(batches, promote_options="permissive")]
-    for batch in batches:
-        counts = [merge_counts([*counts, count(batch, **options)])]
-        images = [_least([*images, batch], sample, options)]
-    if not counts:
-        raise InputError("shards", f": {path} has no row")
-    return counts[0], images[0]
+
+    def counts() -> Iterator[pa.Table]:
+        batches: Iterable[pa.Table] = (table_of(batch, ()) for batch in _batches(path))
+        if options.get("scene_column"):  # images of a scene are counted together
+            batches = [pa.concat_tables(batches, promote_options="permissive")]
+        for batch in batches:
+            images[:] = [_draw([*images, batch], sample, options)]
+            yield count(batch, **options)
+
+    return merge_counts(counts()), images[0]
 
 
-def _least(tables: list[pa.Table], images: int, options: dict[str, Any]) -> pa.Table:
-    """The images of the least hashes, in their order: those of all are among those of parts."""
+def _draw(tables: list[pa.Table], images: int, options: Mapping[str, Any]) -> pa.Table:
     import pyarrow as pa
 
-    table = pa.concat_tables(tables, promote_options="permissive")
-    ids = image_keys("image_id", table[options.get("id_column", USUAL_ID)].to_pylist()) if images else []
-    return table.take(np.argsort(mix(hashes_of(ids)), kind="stable")[:images])
+    columns = {name: options[name] for name in ("id_column", "attribute_column") if name in options}
+    return draw_images(pa.concat_tables(tables, promote_options="permissive"), images, **columns)
 
 
 def _files(shard: Path) -> list[Path]:
@@ -141,12 +137,37 @@ def _sample_of(part: Path) -> Path:
     return part.with_suffix(".sample.parquet")
 
 
-def _counted(waiting: list[_Job], processes: int) -> Iterator[None]:
+def _mapped(function: Callable[[T], R], waiting: Sequence[T], processes: int) -> Iterator[R]:
     if processes < 2 or len(waiting) < 2:
-        yield from map(_count_part, waiting)
+        yield from map(function, waiting)
         return
     with ProcessPoolExecutor(min(processes, len(waiting)), get_context("spawn")) as pool:
-        yield from pool.map(_count_part, waiting)
+        yield from pool.map(function, waiting)
+
+
+def _filters_of(files: Sequence[Path], processes: int, options: Mapping[str, Any]) -> Filters:
+    """What is no caption of the images of all files, see `learn_filters`."""
+    drawn: list[pa.Table] = []
+    for table in _mapped(partial(_drawn_of_file, options=options), files, processes):
+        drawn = [_draw([*drawn, table], JUDGED, options)]
+    return learn_filters(drawn[0], **options)
+
+
+def _drawn_of_file(path: Path, options: Mapping[str, Any]) -> pa.Table:
+    """Of the images of which filters are learned, those of a file."""
+    names = list(filter(None, (options.get(name, usual) for name, usual in USUAL.items())))
+    images = JUDGED if len(names) == len(USUAL) else SAMPLE
+    drawn: list[pa.Table] = []
+    try:
+        for batch in _batches(path):
+            table = table_of(batch, names).select(names)
+            ids = table[names[0]].cast("string")
+            drawn = [_draw([*drawn, table.set_column(0, names[0], ids)], images, options)]
+    except ValueError as error:
+        raise within(str(path), error) from error
+    if not drawn:
+        raise InputError("shards", f": {path} has no row")
+    return drawn[0]
 
 
 def _count_part(job: _Job) -> None:

@@ -79,6 +79,11 @@ class PersonWords:
         return ENDS | self.clauses
 
     @cached_property
+    def apart(self) -> frozenset[str]:
+        """What does not stand between nouns that are joined."""
+        return self.closed - self.articles - self.joins
+
+    @cached_property
     def denials(self) -> dict[str, list[list[str]]]:
         """The words of the phrases that deny who is before, by the first."""
         phrases = [phrase.split() for phrase in self.absent]
@@ -204,14 +209,20 @@ class PersonTokens:
         the other captions that have a word of a value."""
         tokens, lists, rows, captions = self.tokens, self.lists, self.tokens.rows, len(self.tokens)
         is_person = (self.kinds > 0) & (self.kinds <= PERSON)
-        doubtful = tokens.among(lists.no | lists.either | lists.owners | lists.parts | lists.hyphened | QUESTIONS)
+        places = np.flatnonzero(is_person)
+        first = places[np.diff(rows[places], prepend=-1) > 0]
+        reach = np.zeros(captions, np.int64)
+        reach[rows[first]] = self.ends[first]
+        doubtful = tokens.among(lists.no | lists.either | lists.owners | lists.parts | QUESTIONS)
+        doubtful[1:] |= (tokens.among(lists.hyphened)[1:]) & tokens.among({"-"})[:-1]
+        doubtful |= (self.kinds == ANIMAL) & (np.arange(len(rows)) <= reach[rows])  # others come behind the person
         doubtful |= tokens.among({phrase.split()[-1] for phrase in lists.absent})
         things = [phrase.split() for phrase in lists.things]
         firsts, seconds = (tokens.among({words[place] for words in things}) for place in (0, -1))
         doubtful[:-1] |= firsts[:-1] & seconds[1:]
         of_value, persons, doubts, stops = (
             np.bincount(rows[flags], minlength=captions)
-            for flags in (self.values != NO_LABEL, is_person, doubtful | (self.kinds == ANIMAL), self.kinds == STOP)
+            for flags in (self.values != NO_LABEL, is_person, doubtful, self.kinds == STOP)
         )
         last = np.zeros(captions, bool)
         filled = tokens.lengths > 0
@@ -224,8 +235,6 @@ class PersonTokens:
             )
         )
         # Either a single word, or one noun and pronouns behind it, which are of whomever it names.
-        places = np.flatnonzero(is_person)
-        first = places[np.diff(rows[places], prepend=-1) > 0]
         with_pronouns = (nouns == 1)[rows[first]] & (self.kinds[first] == NOUN) & (asides == 0)[rows[first]]
         is_plain = ((doubts == 0) & (stops == last))[rows[first]] & ((persons == 1)[rows[first]] | with_pronouns)
         plain = first[is_plain & (self.kinds[first] <= PRONOUN)]
@@ -240,7 +249,9 @@ class PersonTokens:
 
     def of(self, rows: Integers) -> Iterator[list[Person]]:
         """The words of persons and animals, and the full stops, of these captions."""
-        places = np.flatnonzero(self.kinds)
+        chosen = np.zeros(len(self.tokens), bool)
+        chosen[rows] = True
+        places = np.flatnonzero((self.kinds > 0) & chosen[self.tokens.rows])
         row, starts = self.tokens.rows[places], self.tokens.offsets
         first, last = np.searchsorted(row, rows), np.searchsorted(row, rows, side="right")
         columns = places - starts[row], self.ends[places] - starts[row], self.kinds[places], self.values[places]
@@ -272,6 +283,8 @@ def main_person(words: Sequence[str], found: Sequence[Person], lists: PersonWord
 def _together(persons: Sequence[Person], words: Sequence[str], lists: PersonWords) -> list[Person]:
     """The same, with those beside a bystander to whom they are joined as bystanders: "two women and a man walk by"."""
     aside = [person.aside for person in persons]
+    if len({*aside}) < 2:
+        return list(persons)
     for place in (*range(1, len(persons)), *range(len(persons) - 1, 0, -1)):
         if aside[place - 1] != aside[place] and _is_joined(persons[place - 1], persons[place], words, lists):
             aside[place - 1 : place + 1] = True, True
@@ -281,8 +294,7 @@ def _together(persons: Sequence[Person], words: Sequence[str], lists: PersonWord
 def _is_joined(before: Person, person: Person, words: Sequence[str], lists: PersonWords) -> bool:
     """Whether a noun is joined to the one before: "a man, a woman and a boy"."""
     between = words[before.end : person.place]
-    closed = lists.closed - lists.articles - lists.joins
-    return 0 < len(between) < JOINED and between[0] in lists.joins and closed.isdisjoint(between)
+    return 0 < len(between) < JOINED and between[0] in lists.joins and lists.apart.isdisjoint(between)
 
 
 def _is_same(before: Person, person: Person, words: Sequence[str], lists: PersonWords) -> bool:
@@ -318,7 +330,8 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         )
         if kind != PRONOUN and beast:  # "a mother and baby elephant"
             continue
-        absent = any(after[: len(phrase)] == phrase for phrase in lists.denials.get(following, ()))
+        denials = lists.denials.get(following)
+        absent = denials is not None and any(after[: len(phrase)] == phrase for phrase in denials)
         if ("," not in before and not lists.no.isdisjoint(before)) or absent:
             continue
         if kind == NOUN and animal and not here and before and before[-1] in lists.its and kind_at.get(end) != PERSON:

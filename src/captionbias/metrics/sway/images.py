@@ -57,8 +57,8 @@ class NamedImages(NamedTuple):
 
     def pictures(self, rows: Any = slice(None)) -> Integers:
         """How many pictures of each value there are, or these rows are of."""
-        pictures = np.unique(np.column_stack((self.value, self.picture))[rows], axis=0)[:, 0]
-        return np.bincount(pictures, minlength=len(self.values))
+        pictures = np.unique((self.picture * len(self.values) + self.value)[rows])
+        return np.bincount(pictures % len(self.values), minlength=len(self.values))
 
     def flags_of(self, rows: Integers) -> CaptionFlags:
         """What the human captions in these rows say, one of each image."""
