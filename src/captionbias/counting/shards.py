@@ -98,6 +98,8 @@ class _Job(NamedTuple):
 
 def _count_file(path: Path, sample: int, options: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
     """The counts of a file, and the images of a sample."""
+    import pyarrow as pa
+
     images: list[pa.Table] = []
 
     def counts() -> Iterator[pa.Table]:
