@@ -32,9 +32,10 @@ ENTRIES = (
         TIES,
         KEY,
         "",
-        "In how many more of 100 captions of one value than people's the captioner uses any of the words that follow "
-        "it, what pictures show being the same: one half of the images chooses the words, the other counts captions. "
-        "Of the value with most, surely. It is what was found, at least, so it has no upper end.",
+        "In how many more of 100 captions of one value than of people's the captioner uses any of the words that "
+        "follow it, in pictures that show the same: one half of the images chooses the words, the other counts "
+        "captions. The value is the one with the highest lower end. It says what was found, at least, so it has no "
+        "upper end.",
         sense="amplification",
         judged=True,
         beyond_margin=True,
