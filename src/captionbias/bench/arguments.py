@@ -136,7 +136,7 @@ ARGUMENTS: dict[str, Entry] = {
     ),
     # Protocol
     "preset": Entry(
-        "`fast`: a convex attacker, no torch, seconds to minutes; each trial tests a fifth of the images, and five in a "
+        "`fast`: a convex attacker, no torch, seconds to minutes; a trial tests a fifth of the images, and five in a "
         "row test all (for imagecaptioner2: half the epochs, fewer trials). `papers`: the protocol of the metric's "
         "paper (`lic-2022`, `dbac-2026`, `imagecaptioner2-2023`), with LSTMs; needs torch, and takes hours without a "
         "GPU. `dbac-2026-published`: also its pairing, tokenizer and task words, only to compare with its tables",

@@ -24,8 +24,8 @@ COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
     "scores": result_option(
         list[str],
-        "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
-        "is named.",
+        "Compare this key of the metric's result, such as leakage; repeat it for each key. Without it, the main "
+        "scores.",
         "--score",
         metavar="<key>",
         show_default=False,

@@ -83,8 +83,8 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
 
 def _omega(direction: str, attacked: str) -> Iterable[Score]:
     meaning = (
-        f"How surely an attacker tells {attacked}, each caption by its weight. Never below 0, and larger where the "
-        "association is stronger; it has no neutral value of its own."
+        f"How confidently an attacker guesses {attacked}, as a weighted mean over captions. Never below 0, and larger "
+        "if the association is stronger; it has no neutral value of its own."
     )
     for (side, who), form in product(SIDES.items(), (PUBLISHED, MATCHED)):
         published, label = form == PUBLISHED, f"omega {DIRECTIONS[direction]}, {who}"
