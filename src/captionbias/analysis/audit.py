@@ -299,7 +299,7 @@ def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) 
     described_twice = sum(len(texts) > 1 for texts in captions.references or ())
     if not directed or captions.tasks is not None or described_twice >= SMALLEST_CLASS:
         return None
-    missing.append("T to A: without two human captions an image it needs the tasks that the images show")
+    missing.append("T to A: without two human captions of an image, it needs the tasks that the images show")
     return ["a_to_t"]
 
 
@@ -313,7 +313,7 @@ def _comparisons(
         with steps.tolerated("sway") if optional else nullcontext():
             comparisons[metric] = compared(captioners, metric, keep_attackers=int(metric == "lic"))
     steps.missing += [
-        f"{catalogue.label(score)}, of {captioner}: in no trial is it defined"
+        f"{catalogue.label(score)}, of {captioner}: it is defined in no trial"
         for comparison in comparisons.values()
         for captioner, measured in comparison.measurements.items()
         for score in comparison.scores

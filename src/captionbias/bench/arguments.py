@@ -84,7 +84,7 @@ ARGUMENTS: dict[str, Entry] = {
         "the language of the captions, such as `de`; see `captionbias.captions.check_captions`. `words` and "
         "the lexicons by name are then those of the language"
     ),
-    "trust_rows": Entry("measure captions, labels or tasks that do not seem to belong together anyway, with a note"),
+    "trust_rows": Entry("measure captions, labels or tasks even if they do not seem to belong together, with a note"),
     "predicted_attributes": Entry("instead of captions, the attributes predicted from the tasks; for T to A"),
     "predicted_tasks": Entry("instead of captions, the tasks predicted from the attributes; for A to T"),
     "training_attributes": Entry(

@@ -457,7 +457,7 @@ class People(NamedTuple):
         for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
             if not captions.trust_rows:
                 raise error
-            notes.append(Message(*error.message.parts, ways=["measured all the same"]))
+            notes.append(Message(*error.message.parts, ways=["measured anyway"]))
         object.__setattr__(captions, "model_notes", tuple(notes))  # a copy would have no words yet
         return captions
 
@@ -551,7 +551,7 @@ def _without_strays(captions: Captions, notes: list[str]) -> Captions:
     quoted = f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}, said of many images"
     if share > MOST_STRAY:
         fault = f": {share:.0%} of them are {quoted}, and fit these no better than others:"
-        trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
+        trust = phrase("measure them anyway, with {trust_rows}", trust_rows=True)
         raise InputError("predictions", fault, "caption these images again", trust)
     notes.append(f"predictions: {quoted}, fits them no better than others: {share:.0%} are left out")
     said = [tuple(text for text in of_image if text not in stray) for of_image in said]

@@ -76,7 +76,7 @@ def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[st
     else:
         check_strings(texts, entries_of(argument, rows, ids), "caption", OUT_OF_THE_LIST, blank=True)
     if marked := sum(map(is_not, bare, originals)):
-        notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
+        notes.append(f"{argument}: thoughts and special tokens are removed from {marked:,} captions")
     plain = list(plain_strings(texts))
     said = without_answers(argument, plain, notes)
     left = iter(said)
@@ -118,9 +118,9 @@ def check_split(argument: str, side: Sequence[Any]) -> None:
     if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
         raise InputError(
             argument,
-            "are not split into words, which their script sets no blanks between:",
+            "are not split into words, and their script has no spaces between words:",
             phrase("give {language} or {}", Argument("language", "zh"), language="ja"),
-            "split others by blanks",
+            "split captions in other languages by spaces",
             phrase(
                 "give a function as {tokenizer} (with {unsplit}), and words in that language as {attribute_lexicon} "
                 "and {task_lexicon}",

@@ -56,7 +56,7 @@ def compare(
     files, chosen = split_options(values)
     options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
     if "directions" in chosen and "directions" not in options:
-        raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
+        raise ValueError("--direction is for DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
         comparison = comparison_of(

@@ -242,7 +242,7 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
     labels = values.get("attributes")
     if labels is not None and labels in builtin_lexicons() and not Path(labels).exists():
-        raise ValueError(f"--attributes names a file of labels; what is measured is --attribute {labels}")
+        raise ValueError(f"--attributes names a file of labels; to name the attribute, use --attribute {labels}")
     files = {option: values[option] for option in (*PREDICTIONS, *FILES, *COUNTS) if option in values}
     if files.get("labels"):
         files["labels"] = dict(_pair("label", "0=female", pair) for pair in files["labels"])

@@ -83,7 +83,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
     presets=PRESETS,
     of_images=True,
     about={
-        "tasks": "not used; taken so that all metrics have the same arguments",
+        "tasks": "not used; accepted so that all metrics have the same arguments",
         "images": (
             "one for each caption: a folder, a table of paths, `owner/dataset:configuration:split`, or in Python "
             "paths, PIL images, pixels or `Images`, as `captionbias.images.reading.read_images` takes them. They are "

@@ -78,7 +78,7 @@ CAPTIONS, MAIN = "captions", "error_main"
     about={
         "references": "`n` lists of human captions, only for `..._human` and `..._excess`",
         "attributes": "`n` labels, each one of the two labels of `attribute_lexicon`",
-        "tasks": "not used; taken so that all metrics have the same arguments",
+        "tasks": "not used; accepted so that all metrics have the same arguments",
         "attribute_lexicon": "two labels and the words that name them: `gender`, a JSON file, or in Python a mapping; "
         "see `captionbias.text.load_lexicon`",
     },

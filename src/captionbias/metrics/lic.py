@@ -106,7 +106,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
     about={
         "references": "`n` lists of human captions; None to measure the captioner alone. If some images have more "
         "captions than others, the columns that every image has are used",
-        "tasks": "not used; taken so that all metrics have the same arguments",
+        "tasks": "not used; accepted so that all metrics have the same arguments",
     },
     returns="Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
     "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' "

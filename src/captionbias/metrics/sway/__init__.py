@@ -254,7 +254,8 @@ def _share_of_several(sums: Floats, notes: list[str]) -> float:
     do."""
     share, people = (100 * several / max(captions, 1) for captions, several in sums.reshape(2, 2))
     if share > SEVERAL_MORE + people:
-        text = f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
+        text = f"{share:.0f} of 100 captions mention several persons: the first who is not a bystander counts as the "
+        "one meant"
         note(notes, text, about="predictions")
     return float(share)
 
@@ -276,7 +277,7 @@ def _with_wrong_labels(scores: Scores, captions: Captions, share: float, seed: i
         if len(of_key) == len(samples):
             facts |= {f"{key}_label_error_low": min(of_key), f"{key}_label_error_high": max(of_key)}
             read.append(f"{label(key)} {min(of_key):.1f} to {max(of_key):.1f}")
-    note(scores.notes, f"{100 * share:g} of 100 labels of one value wrong read {'; '.join(read)}", about="label_error")
+    note(scores.notes, f"{100 * share:g} of 100 labels of one value wrong: {'; '.join(read)}", about="label_error")
     return facts
 
 
