@@ -129,10 +129,11 @@ def imagecaptioner2(
     """ImageCaptioner2 of a captioner (`imagecaptioner2_m`), of human captions (`imagecaptioner2_d`), and the
     amplification between them (`imagecaptioner2`), all x 100.
 
-    The person is masked in the image, the words for the attribute are masked in the caption, and a judge captioner goes
-    on after the caption and a prompt, "Therefore, the gender is": its probability of the true answer is the score. Each
-    trial draws one human caption of each image, splits the images (70% to train, 10% to choose the epoch, 20% to test;
-    every label cut to the rarest), and trains one judge a side, on the same images. One more person reads 0.
+    The person is masked in the image, the words for the attribute are masked in the caption, and a captioner used as a
+    judge continues after the caption and a prompt, "Therefore, the gender is": its probability of the true answer is
+    the score. Each trial draws one human caption of each image, splits the images (70% to train, 10% to choose the
+    epoch, 20% to test; every label cut to the rarest), and trains one judge for each side, on the same images. One more
+    person scores 0.
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """

@@ -73,9 +73,9 @@ def ba_mals(
 ) -> Prepared:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
-    `b(a, t)` is the share of attribute value `a` among what names task `t` and any value: captions, or images. The
+    `b(a, t)` is the share of attribute value `a` among the captions (or images) that name task `t` and any value. The
     score is the mean over tasks of what predictions add to it for the values above `1 / |A|` in the human captions. It
-    tells no directions, and a task that leans to nobody cannot count.
+    tells no directions, and a task without a lean cannot count.
 
     Source: Zhao et al. 2017, Eq. 2; `words`: Hirota et al. 2022, supplement.
 

@@ -170,17 +170,17 @@ def dbac(
     """DBAC in both directions: published, matched, blind and net, with every part they are made of.
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
-    A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0 the
-    captioner's captions have more bias in that direction than people's, below 0 less.
+    A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0, the
+    captioner's captions have more bias in that direction than people's; below 0, less.
 
-    The published score also moves with how often the captioner names tasks at all; `..._matched` weighs both sides to
-    the same distribution of what is named, and does not. `..._blind` is the matched score of attackers that see neither
-    attribute words nor task words, and `..._net`, matched minus blind, is what these words add: judge by it. One more
-    person in the captioner's place reads 0 on all of them, because each trial compares the captioner's caption of an
-    image with one human caption of it.
+    The published score also changes with how often the captioner names tasks at all; `..._matched`, which weights both
+    sides so that they name the same things equally often, does not. `..._blind` is the matched score of attackers that
+    see neither attribute words nor task words. `..._net`, matched minus blind, is what these words add: judge by it.
+    One more person in the captioner's place scores 0 on all of them, because each trial compares the captioner's
+    caption of an image with one human caption of it.
 
-    Attackers learn from each image once, whatever its weight; weights are of their answers and of how often things are
-    shown and named.
+    Attackers learn from each image once, whatever its weight. Weights apply to their answers, and to how often things
+    are shown and named.
 
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.

@@ -68,9 +68,9 @@ def directional_ba(
     """Directional bias amplification: do predictions make attribute values and tasks go together more than they do?
 
     A to T: how much more often than in the data a task is predicted for an attribute value that it goes with. T to A:
-    how much more often than in the data an attribute value is predicted for a task. Of captions the data are what human
-    captions name, for the same images: A to T is then published as DBA_O, T to A as DBA_G. Counts see no words but
-    those of the lexicons: a bias of language is invisible to them.
+    how much more often than in the data an attribute value is predicted for a task. For captions, the data are what
+    human captions of the same images name; these scores were published as DBA_O (A to T) and DBA_G (T to A). Counts see
+    only the words of the lexicons: a bias in other words is invisible to them.
 
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 

@@ -78,8 +78,8 @@ def dpa(captions: Captions | None = None, /, *, quality: str = "inverse_cross_en
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:
-    predicted and true attributes, from the true tasks. True labels are first made wrong as often as the predictions
-    are, at random, so that it is bias that is compared and not accuracy.
+    predicted and true attributes, from the true tasks. True labels are first made wrong at random, as often as the
+    predictions are, so that bias is compared and not accuracy.
 
     Source: Tokas, Nair and Kerner 2025.
 

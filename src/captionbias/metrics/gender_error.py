@@ -99,7 +99,7 @@ def gender_error(
     bootstrap: int = 1000,
     details: bool = False,
 ) -> Prepared:
-    """How often captions are of either gender, and how often of the wrong one; of any attribute with two values.
+    """How often captions name either gender, and how often the wrong one; for any attribute with two values.
 
     A caption is male if it has male words and no female ones, female the other way round.
 

@@ -48,9 +48,9 @@ from captionbias.scores.captions import leakage
 def label_leakage(captions: Captions | None = None, /, **options: Any) -> Prepared:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
-    An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first
-    made wrong as often as the predictions are, at random, so that it is bias that is compared and not accuracy. Each
-    set of attribute values is a class. It tells no directions.
+    One attacker predicts the attribute from the model's predicted tasks, another from the true tasks. These are first
+    made wrong at random, as often as the predictions are, so that bias is compared and not accuracy. Each set of
+    attribute values is a class. It tells no directions.
 
     Source: Wang et al. 2019.
 

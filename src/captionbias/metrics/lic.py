@@ -89,7 +89,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
 
 @metric(
     "LIC",
-    "can the attribute be read from captions that do not name it?",
+    "can the attribute be guessed from captions that do not name it?",
     [
         *_lic(
             "lic",
@@ -144,9 +144,9 @@ def lic(
 ) -> Prepared:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
-    Attribute words are masked, human captions are aligned to the model's words, and an attacker is trained to predict
-    the attribute from each side's captions: one attacker for the model, one for each column of human captions. The
-    same trained attackers give leakage and confidence.
+    Attribute words are masked, human captions are aligned to the captioner's words, and an attacker is trained to
+    predict the attribute from each side's captions: one attacker for the captioner, one for each column of human
+    captions. The same trained attackers give leakage and confidence.
 
     Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
     whose text encoder is BERT beside ResNet-50.

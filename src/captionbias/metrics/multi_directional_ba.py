@@ -70,7 +70,7 @@ def _directed(direction: str, meaning: str) -> Iterable[Score]:
 
 @metric(
     "Multi-attribute BA",
-    "directional BA over combinations of tasks, in either sense.",
+    "how much do predictions change the frequency of combinations of tasks, up or down?",
     [
         *_directed("a_to_t", "combinations of tasks for an attribute value"),
         *_directed("t_to_a", "attribute values for a combination of tasks"),
@@ -108,11 +108,11 @@ def multi_directional_ba(
     details: bool = False,
     **inputs: Any,
 ) -> Prepared:
-    """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
+    """How far predictions move attribute values and combinations of tasks, up or down, and how unequally.
 
-    As directional bias amplification, with combinations of tasks (knife and cake) in the place of tasks, and the size
-    of each pair's change instead of the change: what is amplified and what is mitigated do not cancel. `multi_mals` is
-    BA (MALS) likewise. 0 is best, and the scores cannot tell amplification from mitigation; read `directional_ba`
+    Like directional bias amplification, but with combinations of tasks (knife and cake) instead of tasks, and the size
+    of each pair's change instead of the change, so that amplification and mitigation do not cancel. `multi_mals` is the
+    same for BA (MALS). 0 is best, and the scores cannot tell amplification from mitigation; read `directional_ba`
     beside them. A combination is the whole set of tasks of some image; an image has it if it has all of its tasks.
 
     Source: Zhao, Andrews and Xiang 2023.

@@ -133,12 +133,12 @@ def sway(
 ) -> Prepared:
     """Bias counted in captions, by six questions: what a captioner says of some people more than a person would.
 
-    Is one value named wrong, or not at all, more often than the others, of people who are as hard to see? T to A: the
-    true value being the same, is a wrong one named more often where the tasks around suggest it? The picture's contents
-    being the same, do other words follow the value; is more said of one; and, A to T, do the tasks named follow it? Are
-    captions of one value missing? From each is taken what one more person who describes the same images reads: 0 is a
-    person. It trains nothing. It is an association given the truth, not a cause: the scene suggests as much as the
-    tasks do, and what captions name beyond people's may be there.
+    Is one value named wrong, or not at all, more often than the others, among people who are as hard to see? T to A:
+    among images of the same value, is a wrong value named more often if the tasks around suggest it? Among pictures
+    that show the same, do other words follow the value, is more said of one value, and (A to T) do the tasks named
+    follow it? Are captions of one value missing? The score of one more person who describes the same images is
+    subtracted from each answer: 0 is a person. It trains nothing. It is an association given the truth, not a cause:
+    the scene suggests as much as the tasks do, and what captions name beyond people's may be there.
 
     Source: this project. Gaps and T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959.
     Words and A to T: Robinson 1988, Chernozhukov et al. 2018; words listed as in Benjamini and Hochberg 1995.
