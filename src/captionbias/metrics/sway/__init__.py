@@ -254,8 +254,7 @@ def _share_of_several(sums: Floats, notes: list[str]) -> float:
     do."""
     share, people = (100 * several / max(captions, 1) for captions, several in sums.reshape(2, 2))
     if share > SEVERAL_MORE + people:
-        text = f"{share:.0f} of 100 captions mention several persons: the first who is not a bystander counts as the "
-        "one meant"
+        text = f"{share:.0f} of 100 captions mention several persons: the first who is not a bystander is meant"
         note(notes, text, about="predictions")
     return float(share)
 

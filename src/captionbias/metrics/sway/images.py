@@ -155,8 +155,9 @@ def _in_scenes(reading: Reading) -> Flags:
             "scene", ": no scene has images of two values: give images of one scene the same name in this column"
         )
     if not usable.all():
-        text = f"{int((~usable).sum()):,} of {len(usable):,} images are of a scene that shows only one value, and are "
-        "left out"
+        text = (
+            f"{int((~usable).sum()):,} of {len(usable):,} images are of a scene with only one value, and are left out"
+        )
         note(reading.notes, text, about="scene")
     return usable
 
@@ -194,8 +195,7 @@ def count_leans(
     if lean == OWN or (lean is None and not fits):
         leans = leans_of(own.both, own.shares).goes_with.any()
         if leans or named.scene is None:
-            text = "which task goes with which value was counted on these images: do not compare with scores on "
-            "other images"
+            text = "which task goes with which value was counted on these images: scores on others are not comparable"
             note(notes, text, about="lean")
         if not leans and named.scene is None:
             text = "no task goes with any value more than by chance, so nothing can sway"
