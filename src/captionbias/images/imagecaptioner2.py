@@ -71,8 +71,8 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
     "ImageCaptioner2",
     "can the attribute be told from the image and its caption if neither shows it?",
     [
-        *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers chance is 100 / k."),
-        *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers chance is 100 / k."),
+        *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers, chance is 100 / k."),
+        *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers, chance is 100 / k."),
         *_imagecaptioner2(
             "_lic",
             " LIC",
