@@ -105,7 +105,7 @@ class Runs:
     ("content", "reason"),
     [
         (b"", "it is empty"),
-        (b"dog 1 2\ncat 3\n", "line 2 should be a word and 2 numbers, with one blank between them"),
+        (b"dog 1 2\ncat 3\n", "line 2 should be a word and 2 numbers, with one space between them"),
         (b"dog 1 2\n. . . 3 4\n", "line 2 should be a word and 2 numbers"),
         (b"dog 1 2\n\ncat 3 4\n", "line 2 should be a word and 2 numbers"),
         (b"dog 1 2\ncat 3 four\n", "could not convert string to float: 'four'"),

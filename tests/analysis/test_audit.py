@@ -114,7 +114,7 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     said = {"predictions": ["a woman standing"] * 120, "references": people, "attributes": labels}
     captions = {"x": check_captions(**said, trust_rows=True)}
     found = audit(captions, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
-    undefined = (f"DBAC A to T, {form}, of x: in no trial is it defined" for form in ("matched", "net"))
+    undefined = (f"DBAC A to T, {form}, of x: it is defined in no trial" for form in ("matched", "net"))
     assert set(found.missing) == set(undefined)
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
     assert rows["DBAC A to T, matched"] == ["-"] * 4

@@ -178,7 +178,7 @@ def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(small_
     trials = [class_trial(n=60, test=20, seed=seed) for seed in range(8)]
     counted = Counting(tmp_path / "log", kill_once)
     attacker = counted.attacker
-    with pytest.raises(RuntimeError, match=r"worker process was killed.*memory.*make the same call again to go on"):
+    with pytest.raises(RuntimeError, match=r"worker process was killed.*memory.*make the same call again to continue"):
         run_trials(trials, attacker)
     counted.seeds()
     keys = open_store(True).keys("trial")

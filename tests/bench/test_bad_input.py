@@ -63,7 +63,7 @@ TRAINED = {"training_attributes": PREDICTED["attributes"], "training_tasks": PRE
         ("sway", {"attribute_lexicon": {"female": ["lass"], "male": ["lad"]}}, "attribute_lexicon 'custom.*: none of"),
         ("sway", {"task_lexicon": UNSAID, "tasks": None}, "task_lexicon 'custom.*: none of its words occurs"),
         ("sway", {"lean": "mine"}, "lean 'mine' is unknown"),
-        ("sway", {"lean": "shipped", "task_lexicon": {"dog": ["dog"]}}, "lean 'shipped': there is a table of"),
+        ("sway", {"lean": "shipped", "task_lexicon": {"dog": ["dog"]}}, "lean 'shipped': there is a table for"),
         ("sway", {"draws": 0}, "draws must be a whole number"),
         *(
             ("gender_error", {"attribute_lexicon": {word: [word] for word in words}}, "attribute_lexicon 'custom' has")

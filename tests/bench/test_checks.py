@@ -173,7 +173,7 @@ def test_labels_made_from_the_references_are_noticed_and_independent_ones_are_no
     for metric in (gender_error, sway, ba_mals):
         for labels, expected in ((made, True), (independent, False)):
             notes = metric.measure(**given, attributes=labels, bootstrap=0).notes
-            assert any("as though made from them" in said for said in notes) is expected
+            assert any("as if it were made from them" in said for said in notes) is expected
 
 
 def test_captions_that_are_longer_or_shorter_than_people_s_by_half_are_noted():

@@ -149,5 +149,5 @@ def test_too_few_images_give_no_interval_and_so_no_verdict():
 def test_one_training_of_a_neural_attacker_is_said_to_be_one(captions):
     chosen = FAST | {"encoder": "lstm-dbac", "bootstrap": 20}
     found = lic.measure(**captions, **chosen)
-    assert any(text.startswith("trials=1: intervals do not contain") for text in found.notes)
+    assert any(text.startswith("trials=1: intervals do not cover") for text in found.notes)
     assert not any("trials=1" in text for text in lic.measure(**captions, **chosen | {"encoder": "bow"}).notes)

@@ -89,7 +89,10 @@ def test_refusals_are_left_out_and_counted_by_label():
     captions = check_captions(**saying(REFUSAL, refused))
     assert captions.missing == {"female": (len(WOMEN), len(refused)), "male": (400 - len(WOMEN), 0)}
     which, told = captions.notes
-    assert which == f"predictions: refusals and what is no sentence are left out, {len(refused)} captions: {REFUSAL!r}"
+    assert (
+        which
+        == f"predictions: refusals and texts that are no sentences are left out, {len(refused)} captions: {REFUSAL!r}"
+    )
     assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)})" in told
     said = [echo + (REFUSAL if row in refused else text) for row, text in enumerate(SAID)]
     assert check_captions(**PLANTED | {"predictions": said}).missing == captions.missing
@@ -178,9 +181,9 @@ def test_a_list_of_words_is_one_caption(tmp_path):
 def test_what_nearly_all_captions_begin_or_end_with_is_taken_off(text, place, quoted, without):
     captions = check_captions(**saying(text, range(without, 400)))
     assert captions.predictions == tuple(SAID)
-    assert captions.notes[0] == f"predictions: {quoted!r} is taken off the {place} of {400 - without} captions".replace(
-        "\\\\n", "\\n"
-    )
+    assert captions.notes[
+        0
+    ] == f"predictions: {quoted!r} is removed from the {place} of {400 - without} captions".replace("\\\\n", "\\n")
 
 
 @pytest.mark.parametrize(

@@ -178,9 +178,9 @@ def test_two_sides_without_labels_are_checked_alike():
 )
 def test_captions_that_are_not_split_into_words_are_refused_with_the_cure(text, split):
     labels = {"attributes": ["female", "male"]}
-    cure = "are not split into words, .*: give language='ja' or language='zh', split others by blanks, or"
-    refuses(f"^predictions {cure}", check_captions, predictions=[text, text], **labels)
-    refuses(f"^references {cure}", check_captions, references=[[text], [text]], **labels)
+    cure = "give language='ja' or language='zh', split captions in other languages by spaces, or"
+    refuses(f"^predictions are not split into words, .*: {cure}", check_captions, predictions=[text, text], **labels)
+    refuses(f"^references are not split into words, .*: {cure}", check_captions, references=[[text], [text]], **labels)
     for taken in (split, f"a sign that reads {text} on a wall in the street of a town"):
         assert check_captions(predictions=[taken] * 2, **labels)
 

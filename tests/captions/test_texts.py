@@ -37,7 +37,7 @@ def test_marks_of_models_are_taken_off_and_nothing_else(text, caption):
     captions = check_captions(predictions=[text, "a girl"], attributes=["m", "f"])
     assert captions.predictions[0] == caption
     assert (plain(text), plain("<think>it is a")) == (" ".join(caption.split()), "")
-    told = ("predictions: thoughts and special tokens are taken off 1 captions",)
+    told = ("predictions: thoughts and special tokens are removed from 1 captions",)
     assert captions.notes == (told if caption != text else ())
 
 

@@ -123,9 +123,7 @@ def test_files_give_the_library_s_scores_and_options_that_a_metric_does_not_have
     assert f"signature {scores['signature']}" in shown
     assert f"{IMAGES} images: {IMAGES // 2} female, {IMAGES // 2} male" in shown
     assert [file.name for file in tmp_path.iterdir()] == ["result.json"]
-    unused = re.findall(
-        rf"^note: --(\S+)(?: \w+)? has nothing to do for {metric}, and is left out$", notes, re.MULTILINE
-    )
+    unused = re.findall(rf"^note: --(\S+)(?: \w+)? does not apply to {metric}, and is ignored$", notes, re.MULTILINE)
     assert {name.replace("-", "_") for name in unused} == {*chosen, "allow_unmasked"} - known.options()
     for score in catalogue.scores_of(metric):
         if score.in_tables and metric not in ("lic", "dbac"):

@@ -60,7 +60,7 @@ REFUSED = [
     ("measure lic --predictions =p.parquet", "--predictions =p.parquet has no name before the =; "),
     (
         f"measure lic {SIDES} --attributes gender",
-        "--attributes names a file of labels; what is measured is --attribute",
+        "--attributes names a file of labels; to name the attribute, use --attribute",
     ),
     (f"measure lic {SIDES} --preset fast --seeds 12,x", "--seeds must be a whole number of 0 or more, not 'x'"),
     (f"measure lic {SIDES} --preset fast --seeds 12,0 --trials 2", "--seeds: each is a trial; leave out --trials"),
@@ -83,7 +83,7 @@ REFUSED = [
         for name in ("result.html", "result", "result.jsonl")
     ),
     (f"compare {BOTH} --metric cider", "metric 'cider' is unknown; choose one of sway, dbac, lic"),
-    (f"compare {BOTH} --metric lic --direction a_to_t", "--direction is of DBAC"),
+    (f"compare {BOTH} --metric lic --direction a_to_t", "--direction is for DBAC"),
     (f"report {BOTH} --output r.txt", "r.txt does not end in .html or .htm or .md: name a file that does"),
     *(
         (f"report --predictions no.parquet --output r.html {option} {file}", told)

@@ -60,7 +60,7 @@ def test_a_signal_leaves_no_temporary_files_and_keeps_finished_trials(started, t
     assert started.returncode == 128 + sent
     assert "Traceback" not in complaints
     if sent == signal.SIGINT:
-        told = "stopped: finished trials are kept: run the same again to go on from there"
+        told = "stopped: finished trials are kept: run the same command again to continue from there"
         assert complaints.splitlines()[-1] == told, complaints
     assert not list(temporary.glob("joblib*/*"))
     assert kept <= {*cache.glob("trial-*.npz")}

@@ -336,7 +336,7 @@ def test_notes_say_what_is_left_out_and_what_cannot_be_compared():
     del captions["tasks"]
     left_out, *rest = warnings_of(**captions, lean="own", task_lexicon=LEXICON)
     assert left_out == f"sway: {single} of 700 images have a single human caption and no tasks: left out; give tasks"
-    assert rest[0].startswith("lean: what goes with what was counted on these images")
+    assert rest[0].startswith("lean: which task goes with which value was counted on these images")
     assert rest[-1].startswith("a_to_t: what people do not name may be there or not, so the score has a range")
     few = warnings_of(**world(60))
     assert any("too few to tell how female is named" in one for one in few)

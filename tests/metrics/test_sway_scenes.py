@@ -198,7 +198,7 @@ def test_scenes_of_one_value_are_left_out_with_a_note():
     planted = scenes(100)
     planted["scene"][0] = "alone"
     measured = measure(**planted)
-    assert "2 of 100 images are of a scene that shows one value alone: left out" in " ".join(measured.notes)
+    assert "2 of 100 images are of a scene with only one value, and are left out" in " ".join(measured.notes)
     assert measured.facts["sway_images"] == 98
 
 

@@ -63,7 +63,7 @@ def test_the_endings_and_the_limits_that_the_card_names_are_those_of_the_page() 
         "images": f"{uploads.MAX_IMAGES:,}",
         "captioners": f"{MAX_CAPTIONERS}",
         "runs at once": "1; others wait, and one that no page shows for two minutes is cancelled",
-        "runs that are kept": f"{MAX_HELD}; those of whoever has most go first, and who comes back is told",
+        "runs that are kept": f"{MAX_HELD}; whoever has most loses runs first, and is told on coming back",
     }
     assert f"Files that end with {', '.join(uploads.ENDINGS)}, captions of COCO" in text
     assert [of for of, limit in limits.items() if f"| {of} | {limit} |" not in text] == []

@@ -76,7 +76,7 @@ def test_what_is_left_out_is_said(planted):
     assert found["bias"] > 0
     said = ["somebody with a " + " and a ".join(tasks) for tasks in planted.tasks]
     found, (note,) = scored(planted, said, metrics=["sway"])
-    assert "sway_worst is nan, as one cannot tell by sway_wrong_gap: too little, value named right least" in note
+    assert "sway_worst is nan, because sway_wrong_gap cannot tell: too little, value named right least" in note
     assert found["sway_wrong_gap"] == 0
     assert math.isnan(found["bias"])
 

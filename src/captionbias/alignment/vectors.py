@@ -285,7 +285,7 @@ def _check_lines(path: Path, header: bool) -> None:
     for number, count in enumerate(blanks, start=1 + header):
         if not count or count != width:
             raise ValueError(
-                f"line {number} should be a word and {width or 'its'} numbers, with one blank between them"
+                f"line {number} should be a word and {width or 'its'} numbers, with one space between them"
             )
     if words != len(blanks):
         raise ValueError(f"its first line promises {words} words, but {len(blanks)} follow")

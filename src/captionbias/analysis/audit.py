@@ -131,25 +131,25 @@ def audit(
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`; or one captioner's table, see
             `read_captions`.
-        references, attributes, tasks, trust_rows, scene: of the same images, as the metrics take them.
-        metrics: any of `captionbias.metrics`; when None `sway`, `dbac` and `lic`, of scenes without human captions
-            `sway` alone. `sway` is left out, and `missing` says so, if these captions do not allow it and other metrics
-            are named.
+        references, attributes, tasks, trust_rows, scene: for the same images, as the metrics take them.
+        metrics: any of `captionbias.metrics`; when None `sway`, `dbac` and `lic`, or `sway` alone for scenes without
+            human captions. If these captions do not allow `sway` and other metrics are named, it is left out, and
+            `missing` says so.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
-        trials: attackers for each set of captions; the preset's when None.
+        trials: number of attackers for each side; the preset's when None.
         seed: of the first trial and of the bootstrap.
         attribute_lexicon, task_lexicon: words, see `captionbias.text.load_lexicon`; tasks' are the preset's when None.
         lean: which tasks go with which value, see `sway`.
         vectors: word vectors of DBAC's alignment, see `captionbias.alignment.vectors.load_vectors`.
-        bootstrap: replicates; when None 1,000, or more where there are many captioners to compare.
-        quality_images: caption quality is taken of so many images, drawn with `seed`.
-        margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
+        bootstrap: number of replicates; when None 1,000, or more if there are many captioners to compare.
+        quality_images: caption quality is measured on this many images, drawn with `seed`.
+        margins: how near to 0 a score counts as 0, by its key, instead of the usual margins.
         scores_only: leave out what no score needs: telling words and caption quality.
-        earlier: an audit with the same options whose scores are taken over, not measured again.
+        earlier: an audit with the same options whose scores are reused, not measured again.
         cache: keep every finished trial: in the usual folder, in this one, or not at all.
         distributed: share the trials with the other processes of `accelerate launch`, as the metrics do.
-        watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
-            raises ends the audit.
+        watch: called with the step that begins or continues and the share of the work that is done, in [0, 1]. An error
+            that it raises ends the audit.
 
     >>> from captionbias.synthetic import plant
     >>> people = vars(plant(200))
@@ -299,7 +299,7 @@ def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) 
     described_twice = sum(len(texts) > 1 for texts in captions.references or ())
     if not directed or captions.tasks is not None or described_twice >= SMALLEST_CLASS:
         return None
-    missing.append("T to A: without two human captions an image it needs the tasks that the images show")
+    missing.append("T to A: without two human captions of an image, it needs the tasks that the images show")
     return ["a_to_t"]
 
 
@@ -313,7 +313,7 @@ def _comparisons(
         with steps.tolerated("sway") if optional else nullcontext():
             comparisons[metric] = compared(captioners, metric, keep_attackers=int(metric == "lic"))
     steps.missing += [
-        f"{catalogue.label(score)}, of {captioner}: in no trial is it defined"
+        f"{catalogue.label(score)}, of {captioner}: it is defined in no trial"
         for comparison in comparisons.values()
         for captioner, measured in comparison.measurements.items()
         for score in comparison.scores

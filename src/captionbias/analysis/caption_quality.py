@@ -26,19 +26,19 @@ def caption_quality(
     """How close a captioner's captions are to human captions.
 
     Tokens without a letter or a digit are left out, as in COCO's evaluation, but captions are split as bias metrics
-    split them, so published figures come out near, not the same.
+    split them, so the numbers are close to published ones, not the same.
 
     Args:
-        predictions: `n` model captions.
+        predictions: `n` captions of the captioner.
         references: `n` lists of human captions.
         tokenizer: `words`, `whitespace`, a language such as `de`, or a function from a caption to its words.
-        images: measure so many images, drawn without replacement with `seed`; all of them when None or when there are
-            no more. CIDEr weighs words by how few of the measured images have them.
+        images: measure this many images, drawn without replacement with `seed`; all of them when None or if there are
+            no more. CIDEr weights words by how few of the measured images have them.
         seed: of the draw.
 
     Returns:
         `bleu_4`, `rouge_l` and `meteor` in [0, 1], `cider` in [0, 10], the higher the better, and `signature`. METEOR
-        matches synonyms through WordNet; where that is not installed it is `meteor_without_synonyms` instead.
+        matches synonyms through WordNet; if that is not installed, it is `meteor_without_synonyms` instead.
 
     Warns:
         CaptionBiasWarning: WordNet is not installed.

@@ -144,24 +144,24 @@ def compare(
     """Measure two or more captioners on the same images, and test every difference between their scores.
 
     All captioners have the same splits, seeds and bootstrap replicates of images and trials, so what an easy split or
-    an odd image does to all of them drops out of their differences. What a verdict on one captioner needs, a difference
-    of two needs: every value of T to A, both ends of A to T, and of gaps and words more than the margin. P-values are
-    corrected for the number of pairs and scores, by Holm's procedure. Finished trials are kept: one more captioner
+    an odd image does to all of them drops out of their differences. A difference needs what the verdict on one
+    captioner needs: every value for T to A, both ends for A to T, and more than the margin for gaps and words. P-values
+    are corrected for the number of pairs and scores, by Holm's procedure. Finished trials are kept: one more captioner
     trains only its attackers.
 
     Args:
         captioners: each captioner's name and its `n` captions, its `Captions`, or what `read_counts` gives.
-        references, attributes, tasks, trust_rows, scene: of the same images, as the metrics take them; left out with
-            `Captions`.
+        references, attributes, tasks, trust_rows, scene: for the same images, as the metrics take them; leave them out
+            with `Captions`.
         metric: any metric of `captionbias.metrics`.
-        scores: keys of the metric's result that have an interval; by default its main scores, of which differences are
-            tested in those that can have a verdict (of DBAC net, in each direction).
-        against: compare each captioner with this one only, in place of all pairs.
-        bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None 1,000,
-            or more where there are many differences.
-        margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
+        scores: keys of the metric's result that have an interval; by default its main scores. Differences are tested in
+            those that can have a verdict (for DBAC, net in each direction).
+        against: compare each captioner with this one only, instead of all pairs.
+        bootstrap: number of bootstrap replicates, which cannot tell p-values below `2 / (1 + bootstrap)`; when None
+            1,000, or more if there are many differences.
+        margins: how near to 0 a score counts as 0, by its key, instead of the usual margins.
         watch: called before each measurement with the captioner and the share of the work that is done, in [0, 1].
-        options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
+        options: options of the metric, such as `preset`, `trials`, `seed` or `cache`.
 
     >>> from captionbias.synthetic import plant
     >>> people = vars(plant(200))

@@ -115,7 +115,7 @@ def run_trials(
         done = share([f"{job.key} {job.keep}" for job in jobs], train, distributed=distributed)
     except KeyboardInterrupt as interrupt:
         if store:
-            interrupt.args = ("finished trials are kept: run the same again to go on from there",)
+            interrupt.args = ("finished trials are kept: run the same command again to continue from there",)
         raise
     return [replace(scores, fitted=fitted.get(number)) for number, scores in enumerate(done)]
 

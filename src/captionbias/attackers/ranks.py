@@ -147,6 +147,6 @@ def _of_other_ranks(seconds: float) -> Iterator[None]:
     except RuntimeError as error:
         reason = str(error).partition("\n")[0]  # torch adds its own stack
         raise RankError(
-            f"another rank is gone, or did not make the same call within {seconds:g} s ({reason}): look at its output; "
-            f"finished trials are kept, run again to go on; {ONE_PROCESS}"
+            f"another rank is gone, or did not make the same call within {seconds:g} s ({reason}): look at its "
+            f"output; finished trials are kept, so run it again to continue; {ONE_PROCESS}"
         ) from error

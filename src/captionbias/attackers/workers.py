@@ -94,8 +94,8 @@ def _in_pool(
         if error.__cause__ is not None:  # not killed: something cannot be pickled, and the message says what
             raise
         raise WorkerKilledError(
-            "a worker process was killed, most often because memory ran out: results that were finished are kept, so "
-            "make the same call again to go on; fewer workers need less memory"
+            "a worker process was killed, most often because memory ran out: finished results are kept, so make the "
+            "same call again to continue; fewer workers need less memory"
         ) from error
 
 

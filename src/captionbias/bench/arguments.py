@@ -57,25 +57,25 @@ ARGUMENTS: dict[str, Entry] = {
     # Columns
     "captions": Entry("from `check_captions` or `read_captions`, in place of columns"),
     "predictions": Entry(
-        "`n` model captions, or `n` lists of several, which count as shares of one; None to measure human "
-        "captions alone, where that can be done",
-        of_labels="`n` model captions, or `n` lists of several, which count as shares of one; the attribute and task "
-        "words in them are the predicted labels",
+        "`n` captions of the captioner, or `n` lists of several, which count as equal shares of one; None to measure "
+        "human captions alone, if the metric can",
+        of_labels="`n` captions of the captioner, or `n` lists of several, which count as equal shares of one; the "
+        "attribute and task words in them are the predicted labels",
     ),
     "references": Entry(
-        "`n` lists of human captions; None to measure the captioner alone, where that can be done",
+        "`n` lists of human captions; None to measure the captioner alone, if the metric can",
         of_labels="`n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them",
     ),
     "attributes": Entry(
         "`n` labels of the protected attribute, of two values or more",
-        of_labels="`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions one label an image, "
-        "each a label of `attribute_lexicon`",
+        of_labels="`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions, one label per "
+        "image, each a label of `attribute_lexicon`",
     ),
     "tasks": Entry(
-        "`n` lists of the tasks that the images show; those that human captions name when None",
-        of_labels="the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`",
+        "`n` lists of the tasks that the images show; when None, those that human captions name",
+        of_labels="the tasks that the images show: `n` lists of names, or a 0/1 array `(n, tasks)`",
     ),
-    "weights": Entry("`n` numbers above 0, how much each image counts; all alike when None"),
+    "weights": Entry("`n` numbers above 0: how much each image counts; equally when None"),
     "freq_weights": Entry(
         "with columns, of how many images each row stands: `n` whole numbers of 1 or more. Scores and intervals are "
         "those of the rows repeated as often; 1 when None"
@@ -85,45 +85,44 @@ ARGUMENTS: dict[str, Entry] = {
         "and resampled together"
     ),
     "language": Entry(
-        "what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and "
+        "the language of the captions, such as `de`; see `captionbias.captions.check_captions`. `words` and "
         "the lexicons by name are then those of the language"
     ),
-    "trust_rows": Entry("measure, with a note, captions, labels or tasks that do not seem to belong together"),
-    "predicted_attributes": Entry("instead of captions, what is predicted from the tasks; for T to A"),
-    "predicted_tasks": Entry("instead of captions, what is predicted from the attributes; for A to T"),
+    "trust_rows": Entry("measure captions, labels or tasks even if they do not seem to belong together, with a note"),
+    "predicted_attributes": Entry("instead of captions, the attributes predicted from the tasks; for T to A"),
+    "predicted_tasks": Entry("instead of captions, the tasks predicted from the attributes; for A to T"),
     "training_attributes": Entry(
-        "the labels of other images, that say which value and task go together; those of these images when None"
+        "labels of other images, which say which value and task go together; when None, those of these images"
     ),
-    "training_tasks": Entry("the tasks of those images"),
+    "training_tasks": Entry("the tasks of these other images"),
     # Words
     "attribute_lexicon": Entry(
-        f"what is measured, and masked where attackers read captions: {_listed(attribute_lexicons())}, or a JSON file "
-        "with your own words (in Python also a mapping), or several, one after the other, for crossed attributes; see "
+        f"the attribute to measure, and to mask if attackers read captions: {_listed(attribute_lexicons())}, or a "
+        "JSON file with your own words (in Python also a mapping); or several of these, for crossed attributes; see "
         "`captionbias.text.load_lexicon`",
         Option(list[str], ["gender"], flag="attribute", metavar="<name|file>", panel=INPUT),
         none=OF_PRESET,
     ),
     "task_lexicon": Entry(
-        f"task words: {_listed(task_lexicons())}, a JSON file of yours, or a `.txt` of names, one a line, "
-        "to which their plurals and spellings are added",
+        f"task words: {_listed(task_lexicons())}, a JSON file of your own, or a `.txt` of names, one per "
+        "line, to which plurals and spellings are added",
         Option(str, panel=INPUT),
         none=OF_PRESET,
     ),
     "tokenizer": Entry("`words` or `whitespace`", none=OF_PRESET),
     "allow_unmasked": Entry(
-        "measure although labels are not values of the attribute, or none of its words occurs (T to A needs some)",
+        "measure even if labels are not values of the attribute, or none of its words occurs (T to A needs some)",
         Option(bool, False, panel=INPUT),
     ),
     "vocabulary": Entry(
-        "the words that human captions are aligned to, a JSON list (in Python also a list): the captioner's "
-        "own vocabulary",
+        "the captioner's vocabulary, to which human captions are aligned: a JSON list (in Python also a list)",
         Option(Path),
         none="the words of its captions",
     ),
-    "words": Entry("take for tasks the frequent words of human captions, as LIC's paper does", Option(bool, False)),
-    "most_frequent": Entry("with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs"),
+    "words": Entry("use the frequent words of human captions as tasks, as LIC's paper does", Option(bool, False)),
+    "most_frequent": Entry("with `words`, the number of most frequent nouns, verbs, adjectives and adverbs to use"),
     "at_least": Entry(
-        "keep combinations that at least so many images have (with `words`: words in so many human captions "
+        "keep combinations that at least this many images have (with `words`: words in this many human captions "
         "per attribute value)",
         Option(int, least=1),
     ),
@@ -135,109 +134,109 @@ ARGUMENTS: dict[str, Entry] = {
         none="`shipped` where there is a table",
     ),
     "label_error": Entry(
-        "also measure with this share of the labels of each value, drawn at random, wrong: `..._label_error_low` and "
-        "`..._label_error_high`, from where to where each main score moves",
+        "also measure with this share of each value's labels, drawn at random, made wrong: `..._label_error_low` and "
+        "`..._label_error_high` are the range over which each main score moves",
         Option(float, metavar="<0.03>"),
     ),
     # Protocol
     "preset": Entry(
-        "`fast`: a convex attacker, no torch, seconds to minutes, whose trials test a fifth of the images each, "
-        "five in a row all of them (of imagecaptioner2: half the epochs, fewer trials). `papers`: the protocol of the "
-        "metric's paper (`lic-2022`, `dbac-2026`, `imagecaptioner2-2023`), with LSTMs; needs torch, and hours without "
-        "a GPU. `dbac-2026-published`: its pairing, tokenizer and task words too, to compare with its tables only",
+        "`fast`: a convex attacker, no torch, seconds to minutes; a trial tests a fifth of the images, and five in a "
+        "row test all (for imagecaptioner2: half the epochs, fewer trials). `papers`: the protocol of the metric's "
+        "paper (`lic-2022`, `dbac-2026`, `imagecaptioner2-2023`), with LSTMs; needs torch, and takes hours without a "
+        "GPU. `dbac-2026-published`: also its pairing, tokenizer and task words, only to compare with its tables",
         Option(str, "papers"),
     ),
     "directions": Entry("`a_to_t`, `t_to_a` or both", Option(list[str], flag="direction", metavar="<a_to_t|t_to_a>")),
     "controls": Entry(
-        "also measure one more person, for `..._human` and `..._excess`, which takes two human captions or "
-        "more of an image, and DBAC by captions that show neither attribute nor task words (blind attackers, for "
+        "also measure one more person, for `..._human` and `..._excess`, which needs at least two human captions "
+        "of an image; and for DBAC, captions with both attribute and task words masked (blind attackers, for "
         "`..._blind` and `..._net`; twice the attackers)",
         Option(bool),
         none=OF_PRESET,
     ),
     "pairing": Entry(
         "`held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is "
-        "a row of its own, as published, and a person in the captioner's place does not read 0",
+        "a row of its own, as published, and a person in the captioner's place does not score 0",
         none=OF_PRESET,
     ),
     "draws": Entry(
-        "human captions that are drawn of each image, one after the other; scores are means over them",
+        "how many human captions of each image are drawn, one after the other; scores are means over the draws",
         Option(int, 5),
     ),
     "unseen_only": Entry("score only test captions that are not in the training split", Option(bool, False)),
-    "seed": Entry("seed of the first trial, of what is drawn, and of the bootstrap", Option(int, 0)),
+    "seed": Entry("seed of the first trial, of the draws, and of the bootstrap", Option(int, 0)),
     "seeds": Entry(
-        "the seed of each trial, a list, in place of `seed` and `trials`; LIC's paper has 0, 12, 100, 200, 300, "
+        "the seed of each trial, a list, instead of `seed` and `trials`; LIC's paper has 0, 12, 100, 200, 300, "
         "400, 456, 500, 789 and 1234",
         Option(str, metavar="<0,12,...>"),
     ),
-    "bootstrap": Entry("replicates of the bootstrap over images; 0 for none", Option(int, 1000)),
+    "bootstrap": Entry("number of bootstrap replicates over images; 0 for none", Option(int, 1000)),
     # Attackers
     "encoder": Entry(
         f"the attacker: {_listed(name for name in (*ENCODERS, *BERTS) if name not in ON_LABELS)}; a pretrained "
-        f"sentence encoder, frozen, under an MLP: {_listed(KNOWN)}, any other owner/name on the Hub, or a folder; on "
-        "labels `linear` or `dense` (a small network, needs torch)",
+        f"sentence encoder, frozen, with an MLP on top: {_listed(KNOWN)}, any other owner/name on the Hub, or a "
+        "folder; for labels, `linear` or `dense` (a small network, needs torch)",
         Option(str),
         none=OF_PRESET,
     ),
     "model": Entry(
-        "the model under `bert-frozen` and `bert-finetuned`: a name on the Hub, or a folder",
+        "the model behind `bert-frozen` and `bert-finetuned`: a name on the Hub, or a folder",
         Option(str),
         none="`bert-base-uncased`",
     ),
     "precision": Entry(
-        "`fp32` or `bf16`, of neural attackers", Option(str), none="`bf16` where the device computes it natively"
+        "`fp32` or `bf16`, for neural attackers", Option(str), none="`bf16` if the device computes it natively"
     ),
     "trials": Entry(
-        "attackers trained for each set of captions (and direction); trial `t` splits and trains with seed `seed + t`",
+        "number of attackers trained for each side (and direction); trial `t` splits and trains with seed `seed + t`",
         Option(int),
         none=OF_PRESET,
     ),
     "quality": Entry(
-        "the attacker's quality: `confidence`, `accuracy` or `inverse_cross_entropy`", Option(str), none=OF_PRESET
+        "how the attacker is scored: `confidence`, `accuracy` or `inverse_cross_entropy`", Option(str), none=OF_PRESET
     ),
     "bayes": Entry("False leaves the weights out of the published score, as in the paper's Table 3"),
     "equalize": Entry(
-        "make the images' labels wrong as often as the captioner's are, so that accuracy plays no part; else "
-        "they are compared as they are",
+        "make the images' labels wrong as often as the captioner's, so that accuracy plays no part; otherwise "
+        "labels are compared as they are",
         Option(bool, True),
     ),
     "alignment": Entry(
-        "how human captions are said in the captioner's words: `contextual`, by word vectors, or `constant`, "
+        "how human captions are rewritten in the captioner's words: `contextual`, by word vectors, or `constant`, "
         "by one token",
         Option(str, metavar="<contextual|constant>"),
         none=OF_PRESET,
     ),
     "vectors": Entry(
         "word vectors that align human captions with the captioner's words: `captions` (made from your human "
-        "ones), a GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50; see "
+        "captions), a GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50; see "
         "`captionbias.alignment.vectors.load_vectors`",
         Option(str),
         none=OF_PRESET,
     ),
     "delta": Entry("largest cosine distance of a contextual substitution", none=OF_PRESET),
     "cache": Entry(
-        "keep finished trials, and train none twice (in Python also the folder to keep them)",
+        "keep finished trials, and train none twice (in Python also the folder to keep them in)",
         Option(bool, True),
     ),
     "distributed": Entry(
         "share the trials with the other processes of `accelerate launch`, each of which must then make the "
-        "same call and gets the whole result; else the process that calls measures alone"
+        "same call and gets the whole result; otherwise the calling process measures alone"
     ),
     "keep_attackers": Entry(
-        "keep so many attackers of the captioner's captions, the first, for "
-        "`captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept"
+        "keep the first so many attackers of the captioner's captions, for `captionbias.explain.explain`; "
+        "`measure` returns them. They are trained even if their scores are kept"
     ),
     "progress": Entry(
-        "None for a bar if it takes long; True for a bar, False for nothing; or a function to call with the "
-        "numbers of finished and of all trials, whose exception ends the run (finished trials are kept)"
+        "None for a bar if it takes long; True for a bar, False for nothing; or a function that is called with the "
+        "numbers of finished and of all trials, and whose exception ends the run (finished trials are kept)"
     ),
     "details": Entry("add the nested entry `details`"),
     # Images
     "images": Entry(
         "the images, joined with captions by their ids: a folder, a table of paths, "
         "`owner/dataset:configuration:split`, or in Python whatever `captionbias.images.reading.read_images` takes, or "
-        "a list with one for each caption. Of lic, for attackers that read them beside the captions (VL-LIC): `bow`, "
+        "a list with one for each caption. In lic, for attackers that read them beside the captions (VL-LIC): `bow`, "
         "`bert-frozen` and pretrained ones; mask the people in them first (`captionbias mask`), or the attacker sees "
         "the attribute itself",
         Option(str, metavar="<folder|file|dataset>", panel=INPUT),
@@ -248,22 +247,24 @@ ARGUMENTS: dict[str, Entry] = {
         none="`microsoft/resnet-50`",
     ),
     "masks": Entry(
-        "what of each image shows the person, to be masked: a file of COCO's annotations, or in Python arrays "
-        "`(H, W)` of flags; left out where images are masked already, or show nobody, as artworks may",
+        "the part of each image that shows the person, to be masked: a file of COCO's annotations, or in Python "
+        "boolean arrays `(H, W)`; leave it out if images are already masked, or show nobody, as artworks may",
         Option(Path, flag="annotations", panel=INPUT),
     ),
     "form": Entry(
-        "what of a person is masked: `segment`, `box`, or a share of the segment such as `top:0.5`",
+        "which part of a person is masked: `segment`, `box`, or a share of the segment such as `top:0.5`",
         Option(str, "segment", panel=INPUT),
     ),
     "fill": Entry(
-        "the paint of what is masked: `mean`, the mean colour of the rest, `blur`, or a colour such as `#808080`",
+        "how masked parts are filled: `mean`, the mean colour of the rest, `blur`, or a colour such as `#808080`",
         Option(str, "mean", panel=INPUT),
     ),
     "epochs": Entry("epochs of the judge's training", Option(int, least=1, panel=JUDGES), none="40"),
-    "prompt": Entry("what follows each caption", Option(str, panel=JUDGES), none="Therefore, the <attribute> is"),
+    "prompt": Entry(
+        "the text that follows each caption", Option(str, panel=JUDGES), none="Therefore, the <attribute> is"
+    ),
     "answers": Entry(
-        "what each label is called in the answer, if not by its name, as in `female=woman` (in Python a mapping)",
+        "the word for each label in the answer, if not its name, as in `female=woman` (in Python a mapping)",
         Option(list[str], flag="answer", metavar="<label=word>", panel=JUDGES),
     ),
 }

@@ -118,7 +118,7 @@ class Bench:
         checked, notes = cast(Captions, reading.captions), reading.notes
         _note_lengths(*(checked.mean_words or (1.0, 1.0)), notes)
         if neural and settings.trials == 1:
-            template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
+            template = "{trials}: intervals do not cover how much neural attackers differ from training to training"
             note(notes, phrase(template, trials=1), "take three or more")
         if settings.seeds and seed:
             raise InputError("seeds", ": each trial has one of its own", phrase("leave out {seed}"))

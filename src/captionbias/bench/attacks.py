@@ -46,8 +46,8 @@ def gain_scores(key: str, label: str, direction: str | None = None) -> Iterator[
             f"{label}, gain over base rates, {who}",
             1,
             SIGNED_PERCENT,
-            "Of 100, how much more probable the truth is to the attacker than to one who knows how common each answer "
-            "is. 0: it learned nothing; if that can be of both sides, there is no verdict.",
+            "How much more probability, of 100, the attacker gives to the truth than one who only knows how common "
+            "each answer is. 0: it learned nothing; if that may be so on both sides, there is no verdict.",
             row=f"  gain, {who}",
             direction=direction,
             human=side == "h",

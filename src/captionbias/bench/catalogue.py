@@ -35,7 +35,7 @@ TOLERATED = Scale(0.0, INFINITY, "times what is tolerated")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 YARDSTICK = "sway_scenes"  # how many scenes are in people's place; without it people are, and 0 is neither
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
-SWAY_SEES_MORE = "`sway_worst` sees more: what attackers guess is not in how many captions."
+SWAY_SEES_MORE = "`sway_worst` sees more: attackers' guesses do not say in how many captions."
 SIDES = {"m": "captioner", "h": "human captions"}
 
 

@@ -188,8 +188,8 @@ def label_contradiction(naming_of_parts: Sequence[Naming]) -> InputError | None:
             return InputError(
                 "attributes",
                 f": {who} name {share if another else f'this value {agreed}'}",
-                "check that labels are not swapped, nor those of other images",
-                phrase("measure them all the same, with {trust_rows}", trust_rows=True),
+                "check that labels are neither swapped nor those of other images",
+                phrase("measure them anyway, with {trust_rows}", trust_rows=True),
             )
     return None
 
@@ -239,9 +239,9 @@ def labels_from_captions(votes: Integers, value: Integers) -> InputError | None:
     return InputError(
         "attributes",
         phrase(
-            ": the label is what most human captions say in {:.1%} of {:,} images, as though made from them: then "
-            "people are never wrong, and captioners that err at random look biased. Make labels from captions that are "
-            "not among the {references}",
+            ": the label is what most human captions say in {:.1%} of {:,} images, as if it were made from them: "
+            "people are then never wrong, and captioners that err at random look biased. Make labels from captions "
+            "that are not among the {references}",
             *(agree.mean(), len(value)),
         ),
     )

@@ -381,7 +381,9 @@ class Metric(Generic[P]):
         columns: dict[str, Any] = {one.name: options.get(one.name) for one in COLUMNS}
         of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)
         if columns["scene"] is not None and not of_captions:
-            raise InputError("scene", ": images of a scene are told apart by captions; labels have none: leave it out")
+            raise InputError(
+                "scene", ": images of a scene are compared by their captions, and labels have none: leave it out"
+            )
         removed = columns if of_captions else (*SIDES, "scene")
         options = {name: value for name, value in options.items() if name not in removed}
         if of_captions:

@@ -182,7 +182,7 @@ class Pairs:
         for direction, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
             table = sums.get((direction, PREDICTED))
             if table is not None and not as_pairs(table, self.values)[:-1, :-1].any():
-                note(notes, f"no {what} is predicted for any image, so every pair reads as lost", about="predictions")
+                note(notes, f"no {what} is predicted for any image, so every pair counts as lost", about="predictions")
 
     def _table(self, sums: Sums, direction: str, kind: str) -> Floats:
         table = as_pairs(sums[direction, kind], self.values)

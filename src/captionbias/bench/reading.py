@@ -325,7 +325,7 @@ def read(
     if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
         raise missing(
             "tasks",
-            "is missing: what images show is given, or found in human captions beside predictions",
+            "is missing: the tasks that images show must be given, or named in human captions beside predictions",
             phrase("give {tasks}"),
             "both sides' captions",
         )
@@ -363,7 +363,7 @@ def read(
         tasks_shown = named_by_any(human.image, len(captions), human.tasks)
     if captions.copies is not None and not captions.scene:
         pictures = int(captions.copies.max()) + 1
-        text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
+        text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies count as one"
         note(notes, text, about="references")
     tok = captions.signed_tokenizer(tokenizer, *filter(None, (values, tasks)))
     signed: dict[str, Any] = {"tok": tok, "attribute": lexicon_name(values, attribute)}

@@ -54,7 +54,7 @@ def worst_of(
     if doubts := [(one, doubt) for one in known if (doubt := known[one].doubt)]:
         one, doubt = doubts[0]
         reason = f"too little, {catalogue.label(doubt)}" if doubt in catalogue.SCORES else doubt
-        note(notes, f"{key} is nan, as one cannot tell by {one}: {reason}")
+        note(notes, f"{key} is nan, because {one} cannot tell: {reason}")
         worst = math.nan
     return {key: Sample(np.array([worst]), np.zeros(0))}
 

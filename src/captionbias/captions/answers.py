@@ -81,7 +81,9 @@ def without_answers(
         said = ["" if PRECANNED in text else text for text in texts]
     if none := [text for text, caption in zip(texts, said, strict=True) if text and not caption]:
         such = few((repr(text[:MOST_QUOTED]) for text in dict.fromkeys(none)), 1)
-        notes.append(f"{argument}: refusals and what is no sentence are left out, {len(none):,} captions: {such}")
+        notes.append(
+            f"{argument}: refusals and texts that are no sentences are left out, {len(none):,} captions: {such}"
+        )
     return said, frame or NO_FRAME
 
 
@@ -137,7 +139,7 @@ def _without_frame(texts: list[str], frame: Frame, notes: list[str]) -> list[str
             bare = [cut(text, shared) for text in texts]
             number = sum(map(is_not, bare, texts))
             notes.append(
-                f"predictions: {shared.strip()[:MOST_QUOTED]!r} is taken off the {place} of {number:,} captions"
+                f"predictions: {shared.strip()[:MOST_QUOTED]!r} is removed from the {place} of {number:,} captions"
             )
             texts = [new.strip() or text for new, text in zip(bare, texts, strict=True)]
     return texts

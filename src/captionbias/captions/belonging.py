@@ -83,7 +83,7 @@ def mismatches(
     """What does not belong together in the captions of so many images, each as an error: predictions that are the human
     captions; predictions, or tasks, of other images than the human captions. Tasks are looked for in these, else in
     predictions; `find` gives the mentions of a lexicon in the words."""
-    trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
+    trust = phrase("measure them anyway, with {trust_rows}", trust_rows=True)
     ways = "check that the rows, or the image ids, belong together", trust
     errors: list[InputError] = []
     both = words.model_rows and len(words.human)

@@ -375,35 +375,34 @@ def check_captions(
     Each argument is a list, tuple, numpy array, pandas Series, pyarrow array or datasets Column with `n` rows.
 
     Args:
-        predictions: `n` strings, the model's captions, or `n` lists of one or more, where it was asked several times:
+        predictions: `n` strings, the captioner's captions, or `n` lists of one or more if it was asked several times:
             these then count as one caption. May be left out if `references` is given.
         references: `n` lists of one or more strings, the human captions. May be left out if `predictions` is given.
         attributes: `n` strings, the label of the protected attribute in each image.
         tasks: `n` lists of strings, the tasks (objects, activities) in each image. A list may be empty.
         image_ids: `n` strings or numbers that name the images in error messages.
-        weights: `n` numbers above 0: an image of weight 2 counts as two images. Those that are less than 1 on average,
-            such as probabilities, are scaled to 1. All alike when None.
+        weights: `n` numbers above 0: an image of weight 2 counts as two images. Weights that average less than 1, such
+            as probabilities, are scaled to an average of 1. Equal when None.
         scene: `n` names or numbers, the same for images that differ in the person alone, such as a counterfactual set.
-        labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`; they
-            may be numbers.
-        language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
-            metrics then see as lemmas, and by whose lexicons they go. At least half of each side's captions must
-            name a gender or an object of COCO in it.
-        unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
-        trust_rows: measure with a note, instead of an error, what does not seem to belong together: predictions whose
-            words are in the human captions of the same image as often as by chance, or that are human captions
-            themselves; tasks that captions name as often as by chance; labels that captions contradict, human ones
-            or where there are none the captioner's. Human captions that are all there twice then count twice.
+        labels: the values that labels stand for, as in `{"0": "female", "1": "male"}`; the labels may be numbers.
+        language: the language of the captions: `en` (the same as None), `de`, `es`, `fr`, `ja` or `zh`. Metrics then
+            see words as lemmas, and use the lexicons of the language. At least half of each side's captions must name a
+            gender or an object of COCO in it.
+        unsplit: accept captions in a script without spaces that are not split into words, for a tokenizer of your own.
+        trust_rows: give a note instead of an error if rows do not seem to belong together: predictions whose words are
+            in the human captions of the same image as often as by chance, or that are human captions themselves; tasks
+            that captions name as often as by chance; labels that captions contradict (human captions or, without these,
+            the captioner's). Human captions that all occur twice then count twice.
 
     Returns:
         The same captions as tuples of strings, without thoughts (`<think>...</think>`), special tokens, and the prompt
-        or offer that nearly all begin or end with; a list of words is one. An image that lacks a caption on a side that
-        is given is left out; so is one whose caption is a refusal, or that of many images which it does not fit. The
-        human captions of an image have an order of their own, and where people have each of theirs twice it is there
-        once. COCO's objects have COCO's names.
+        or offer that nearly all begin or end with; a list of words becomes one caption. An image is left out if it
+        lacks a caption on a side that is given, if its caption is a refusal, or if the same caption is given for many
+        images that it does not fit. The human captions of an image have a fixed order, and if people have each of
+        theirs twice, each is kept once. COCO's objects have COCO's names.
 
     Warns:
-        CaptionBiasWarning: of what is left out or taken off, which is also in `notes`.
+        CaptionBiasWarning: something is left out or removed; `notes` says the same.
 
     Example:
         >>> captions = check_captions(
@@ -484,7 +483,7 @@ class People(NamedTuple):
         for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
             if not captions.trust_rows:
                 raise error
-            notes.append(Message(*error.message.parts, ways=["measured all the same"]))
+            notes.append(Message(*error.message.parts, ways=["measured anyway"]))
         object.__setattr__(captions, "model_notes", tuple(notes))  # a copy would have no words yet
         return captions
 
@@ -581,7 +580,7 @@ def stray_texts(captions: Captions, ids: Ids) -> tuple[str, ...]:
     share = sum(map(stray.__contains__, texts)) / len(texts)
     if share > MOST_STRAY:
         fault = f": {share:.0%} of them are {_quoted(stray)}, and fit these no better than others:"
-        trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
+        trust = phrase("measure them anyway, with {trust_rows}", trust_rows=True)
         raise InputError("predictions", fault, "caption these images again", trust)
     return tuple(sorted(stray))
 

@@ -82,7 +82,7 @@ def captions_by_image(
     else:
         check_strings(texts, entries_of(argument, rows, ids), "caption", OUT_OF_THE_LIST, blank=True)
     if marked := sum(map(is_not, bare, originals)):
-        notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
+        notes.append(f"{argument}: thoughts and special tokens are removed from {marked:,} captions")
     plain = list(plain_strings(texts))
     drawn = are_drawn(ids or [f"{row}" for row in range(len(rows))], SAMPLE)
     sample = np.flatnonzero(np.repeat(drawn, list(map(len, rows)))).tolist()
@@ -156,9 +156,9 @@ def check_split(argument: str, side: Sequence[Any]) -> None:
     if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
         raise InputError(
             argument,
-            "are not split into words, which their script sets no blanks between:",
+            "are not split into words, and their script has no spaces between words:",
             phrase("give {language} or {}", Argument("language", "zh"), language="ja"),
-            "split others by blanks",
+            "split captions in other languages by spaces",
             phrase(
                 "give a function as {tokenizer} (with {unsplit}), and words in that language as {attribute_lexicon} "
                 "and {task_lexicon}",

@@ -58,38 +58,40 @@ def read_captions(
     `owner/dataset:configuration:split` is a dataset of the Hub, and a folder that `captionbias data build` or datasets
     wrote is one, too.
 
-    A column that is named must exist; output.text is what objects in the column output have as text, and outputs.0.text
-    what the first in a list has. One that is not named has its usual name, or is guessed by its name where it is
-    needed, with a warning; one named "" is not read.
+    A column that you name must exist; output.text is the entry text of the objects in the column output, and
+    outputs.0.text that of the first object in a list. A column that you do not name has its usual name, or is guessed
+    by its name if it is needed, with a warning; a column named "" is not read.
 
     Args:
-        table: a table or file that may hold everything, human captions too.
-        predictions: one with the model's captions: one for each image, or where it was asked several times a list in
-            each row or several rows for an image, which count as shares of one.
-        references: one with human captions: a list in each row (in CSV one that JSON, pandas or numpy wrote, or text,
-            which is one caption), or several rows for an image.
-        attributes: one with the label of each image, or votes for it: a list, several rows, or columns such as gender_1
-            ... gender_3; default: that of `references` or `predictions`.
-        tasks: one with the tasks of each image, as lists, an empty one for an image without, or as several rows; or
-            COCO's instances, whose objects are the tasks; default: as for `attributes`, or none. Images that only this
-            one has are left out without a warning: annotations cover more than captions.
+        table: a table or file that may hold everything, including human captions.
+        predictions: a table or file with the captioner's captions: one for each image, or, if it was asked several
+            times, a list in each row or several rows for an image, which count as equal shares of one.
+        references: a table or file with human captions: a list in each row (in CSV, as JSON, pandas or numpy write it,
+            or text, which is one caption), or several rows for an image.
+        attributes: a table or file with the label of each image, or votes for it: a list, several rows, or columns such
+            as gender_1 ... gender_3; default: that of `references` or `predictions`.
+        tasks: a table or file with the tasks of each image, as lists (an empty one if it has none) or as several rows;
+            or COCO's instances, whose objects are the tasks; default: as for `attributes`, or none. Images that only
+            this file has are left out without a warning: annotations cover more images than captions do.
         attribute: the usual name of the attribute's column. Several are crossed into one attribute, with labels such as
             "female, dark", see `captionbias.captions.cross`; give metrics as many lexicons, in the same order.
         id_column: image ids in the first table, usually "image_id". Other tables are joined by their column that has
             these ids, whatever its name; 42, "42", "42.jpg" and "COCO_val2014_000000000042.jpg" are one image. Without
             ids everything must be in one table; its rows are then the images, named "row 0", "row 1" and so on.
         prediction_column: usually "caption".
-        reference_column: usually "references", in another table than the predictions also as theirs. Several hold as
-            many captions of an image. Columns such as caption1 ... caption5 are read together, and without `references`
-            these and lists called refs or sentences, say, are human captions beside the predictions, with a warning.
-        attribute_column: see `attribute`; of several attributes as many columns, of one table. Numbers are labels like
-            words.
+        reference_column: usually "references", or in a table of its own also the name of the predictions' column.
+            Several columns hold one caption of an image each. Columns such as caption1 ... caption5 are read together.
+            Without `references`, these and lists called refs or sentences, say, are human captions if they are beside
+            the predictions, with a warning.
+        attribute_column: see `attribute`; for several attributes as many columns, of one table. Numbers can be labels,
+            like words.
         task_column: usually "tasks", in a table of its own also "objects".
-        weight_column: how much each image counts, a number above 0. None without one, as in "weight", which is guessed.
-        scene_column: the scene of each image, whose images differ in the person alone; never guessed.
-        keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
-            ("dark") and of the crossing ("female, dark"), where any is named.
-        labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`.
+        weight_column: how much each image counts, a number above 0. Without it, a column "weight" is used, with a
+            warning.
+        scene_column: the scene of each image; images of a scene differ in the person alone; never guessed.
+        keep: use only the images with one of these labels; for crossed attributes, these may be labels of one attribute
+            ("dark") or of the crossing ("female, dark"), and an image must have one of each kind that is named.
+        labels: the values that labels stand for, as in `{"0": "female", "1": "male"}`.
         language, trust_rows: see `check_captions`.
 
     Returns:
@@ -98,7 +100,7 @@ def read_captions(
 
     Warns:
         CaptionBiasWarning: images are left out, once for each cause; columns are guessed; images have several captions
-            by the model, or several labels.
+            by the captioner, or several labels.
 
     Example:
         >>> people = {"image_id": [9, 7], "references": [["a girl", "a child"], ["a guy"]], "sex": ["female", "male"]}

@@ -24,8 +24,8 @@ COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
     "scores": result_option(
         list[str],
-        "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
-        "is named.",
+        "Compare this key of the metric's result, such as leakage; repeat it for each key. Without it, the main "
+        "scores.",
         "--score",
         metavar="<key>",
         show_default=False,
@@ -56,7 +56,7 @@ def compare(
     files, chosen = split_options(values)
     options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
     if "directions" in chosen and "directions" not in options:
-        raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
+        raise ValueError("--direction is for DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
         comparison = comparison_of(

@@ -18,7 +18,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of everything.", min=0)] = 0,
     output: Annotated[Path | None, typer.Option(help="Write the captions into this folder, to measure them.")] = None,
 ) -> None:
-    """Measure captioners whose bias is known, because it was planted. Needs no data and no torch; under a minute.
+    """Measure captioners with a planted bias, which is known. It needs no data and no torch, and takes under a minute.
 
     Example: captionbias demo --images 1000 --output example
     """

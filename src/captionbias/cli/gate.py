@@ -38,13 +38,13 @@ ANSWERS = {PASS: "pass", FAIL: "fail", UNKNOWN: "cannot tell"}
 BOUNDS: Options = {
     "at_most": result_option(
         list[str] | None,
-        "The most that a score may be, such as sway_t_to_a=1; repeat it for each score.",
+        "The largest value that a score may have, such as sway_t_to_a=1; repeat it for each score.",
         metavar="<score=number>",
     ),
-    "portrait": switch("--portrait", "Ask every question of sway: is it within what is tolerated?", panel=RESULT),
+    "portrait": switch("--portrait", "Ask every question of sway: is its answer within the tolerance?", panel=RESULT),
     "tolerance": result_option(
         list[str] | None,
-        "What --portrait tolerates, of 100 captions, of words for length; length=10 sets that of one question.",
+        "What --portrait tolerates, per 100 captions, or per 100 words for length; length=10 sets it for one question.",
         metavar="<number or question=number>",
         show_default="5",
     ),
@@ -58,13 +58,13 @@ def gate(
     """Do scores stay within bounds? Exit status 0: all pass; 3: one fails; 4: none fails, and one cannot be told.
 
     A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it; a gap
-    between values counts on either side of 0. A question of the portrait passes if its 90% interval is within what is
-    tolerated, and fails if its 95% interval is wholly beyond; else about so many images would tell. Words pass if none
-    is found that follows the value, and one word in as many captions would have been. Without people and scenes only
-    wrong names fail, as people may differ as much in the rest. What these data cannot answer is not asked. A captioner
-    that hardly names anybody does not pass.
+    between values counts on either side of 0. A question of the portrait passes if its 90% interval is within the
+    tolerance, and fails if its 95% interval is wholly beyond it; otherwise it says about how many images would tell.
+    Words pass if none is found that follows the value, and one word in that many captions would have been detected.
+    Without people and scenes, only wrong names can fail, because people may differ as much in the rest. Questions that
+    these data cannot answer are not asked. A captioner that hardly names anybody does not pass.
 
-    Without --predictions, before there is a captioner: how many images each question of the portrait takes.
+    Without --predictions, before there is a captioner, it says how many images each question of the portrait needs.
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """

@@ -125,7 +125,7 @@ def _note_unused(metric: Metric[Any], chosen: dict[str, Any]) -> None:
     """Note the options that have nothing to do; a cache changes no score."""
     for name in COMMON:
         if name in chosen and name != "cache" and name not in metric.options():
-            unused = phrase("{} has nothing to do for {}, and is left out", Argument(name, chosen[name]), metric.name)
+            unused = phrase("{} does not apply to {}, and is ignored", Argument(name, chosen[name]), metric.name)
             warn(unused)
 
 

@@ -81,24 +81,26 @@ CAPTIONERS: Options = {
 PREDICTIONS: Options = CAPTIONERS | {
     "predictions": file_option(
         list[str],
-        f"A captioner's captions; repeat it for each captioner, or leave out to measure human captions alone: {FROM}",
+        "A captioner's captions; repeat it for each captioner, or leave it out to measure human captions alone: "
+        f"{FROM}",
         metavar="<file|name=file>",
     )
 }
 FILES: Options = {
-    "references": file_option(str, "Human captions. Leave out to measure the captioner alone."),
+    "references": file_option(str, "Human captions. Leave them out to measure the captioner alone."),
     "attributes": file_option(str, "The attribute label of each image, if it is in neither file."),
     "tasks": file_option(
-        str, "The tasks of each image, such as COCO's instances_*.json; else those that human captions name."
+        str,
+        "The tasks of each image, such as COCO's instances_*.json; without them, the tasks that human captions name.",
     ),
     "id_column": column_option(
         str,
-        "Image ids in the first file; others are joined by their column that has them.",
+        "Image ids in the first file; the other files are joined by the column that has the same ids.",
         show_default="image_id",
     ),
     "reference_column": column_option(
         list[str],
-        "Human captions; repeat it where each column has one of an image.",
+        "Human captions; repeat it if each column has one caption of an image.",
         metavar="<column>",
         show_default="references, or caption1 ... caption5",
     ),
@@ -117,17 +119,18 @@ FILES: Options = {
     ),
     "keep": file_option(
         list[str],
-        "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
+        "Only images with this label; repeat it for each label. For crossed attributes, it may be a label of one of "
+        "them.",
         metavar="<label>",
     ),
     "labels": file_option(
         list[str],
-        "What a label is called that is not a value of the attribute, as in 0=female; repeat it for each.",
+        "The value that a label stands for, as in 0=female; repeat it for each label.",
         "--label",
         metavar="<label=value>",
     ),
     "trust_rows": switch(
-        "--trust-rows", "Measure captions, labels or tasks that do not seem to belong together.", panel=INPUT
+        "--trust-rows", "Measure captions, labels or tasks even if they do not seem to belong together.", panel=INPUT
     ),
     "language": file_option(
         str, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
@@ -145,7 +148,7 @@ METRIC: Options = {name: as_option(name, entry) for name, entry in ARGUMENTS.ite
 # In place of the metrics' own where captioners are compared.
 REPLICATES: Options = {
     "bootstrap": option(
-        int, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
+        int, "Number of bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
     )
 }
 MASKED: Options = {
@@ -158,7 +161,7 @@ METRICS: Options = {"metrics": option(list[str], "Repeat it for each metric.", "
 MARGINS: Options = {
     "margins": option(
         list[str],
-        "How near to 0 a score is as good as 0, such as sway_t_to_a=2; repeat it for each score.",
+        "How near to 0 a score counts as 0, such as sway_t_to_a=2; repeat it for each score.",
         "--margin",
         metavar="<score=number>",
         show_default="as measured, else one of 100",
@@ -167,7 +170,7 @@ MARGINS: Options = {
 RESULTS: Options = {
     "output": result_option(
         Path,
-        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file.",
+        "Write everything, including trials, to this .json file, or the scores to a .csv or .md file.",
     ),
     "json": switch("--json", "Print everything as JSON, and nothing else on standard output."),
 }
@@ -239,7 +242,7 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
     labels = values.get("attributes")
     if labels is not None and labels in builtin_lexicons() and not Path(labels).exists():
-        raise ValueError(f"--attributes names a file of labels; what is measured is --attribute {labels}")
+        raise ValueError(f"--attributes names a file of labels; to name the attribute, use --attribute {labels}")
     files = {option: values[option] for option in (*PREDICTIONS, *FILES, *COUNTS) if option in values}
     if files.get("labels"):
         files["labels"] = dict(_pair("label", "0=female", pair) for pair in files["labels"])

@@ -86,8 +86,8 @@ class CocoCaptionBias(OriginalFiles):
         images = read_images(self._captions)
         if unknown := sorted(images.keys() - read_images(self._instances)):
             raise ValueError(
-                f"{self._instances.name} does not list image {unknown[0]}, so what it shows is not known: give the "
-                "instances of the same images as the captions"
+                f"{self._instances.name} does not list image {unknown[0]}, so nobody knows what it shows: give the "
+                "instances of the images that have captions"
             )
         columns = {"bb_gender": GENDERS, "bb_skin": SKINS}
         labels = read_labels(self._labels, columns) if self._labels else {key: {} for key in columns}

@@ -19,13 +19,15 @@ OPTIONS: Options = {
     "name": argument(str, f"{', '.join(HARNESSES)}; Inspect needs no folder.", metavar="<harness>"),
     "images": file_option(str, "The folder of images, in files named by their ids.", default=Parameter.empty),
     **{name: FILES[name] for name in ("references", "attributes", "tasks")},
-    "attribute": file_option(str, "What the labels are of, and the name of their column.", default="gender"),
+    "attribute": file_option(
+        str, "The attribute that the labels are of, and the name of their column.", default="gender"
+    ),
     "output": result_option(Path, "The folder to write, new or empty.", default=Parameter.empty, file_okay=False),
 }
 
 
 def harness(name: str, output: Path, images: str, **people: Any) -> None:
-    """A task for a harness: its files, to change as you like, and in images.jsonl what is known of the images.
+    """Write a task for a harness: its files, to change as you like, and in images.jsonl what is known about the images.
 
     Example: captionbias harness lmms-eval --images val2014 --references people.parquet --output caption_bias
     """

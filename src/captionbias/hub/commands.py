@@ -15,7 +15,7 @@ from captionbias.cli.terminal import complaints, say
 from captionbias.wings import shipped
 
 flag = partial(option, panel=None)
-NAMES = argument(list[str] | None, "Which metrics; all when none is named.", default=None)
+NAMES = argument(list[str] | None, "Which metrics; all if none is named.", default=None)
 
 card = typer.Typer(
     no_args_is_help=True,
@@ -76,7 +76,7 @@ publish = typer.Typer(
 
 SENT: Options = {
     "dry_run": switch("--dry-run", "List what would be sent, and send nothing.", panel=None),
-    "private": switch("--private", "Create the repository private; refuse one that is public.", panel=None),
+    "private": switch("--private", "Create a private repository; refuse one that is public.", panel=None),
 }
 DATASET: Options = {
     "folder": argument(Path, "The folder to publish."),
@@ -85,8 +85,8 @@ DATASET: Options = {
 STARTED: Options = {
     "package": flag(
         str | None,
-        "captionbias, which is on no index yet: an address, of git or of a wheel, or a wheel, which is put beside the "
-        "app; a private Space needs an address.",
+        "Where to install captionbias from, as it is on no index yet: the address of git or of a wheel, or a wheel "
+        "file, which is put beside the app; a private Space needs an address.",
         metavar="<file|URL>",
     ),
     "output": flag(
@@ -97,7 +97,7 @@ STARTED: Options = {
 }
 NO_REPOSITORY = "nowhere with --dry-run and --output"
 SPACE: Options = {
-    "folder": argument(Path | None, "The folder to publish; that of the page when none is named.", default=None),
+    "folder": argument(Path | None, "The folder to publish; the page if none is named.", default=None),
     "repo": flag(str | None, "The repository on the Hub.", "--to", metavar="<owner/name>", show_default=NO_REPOSITORY),
 }
 METRICS: Options = {
@@ -153,7 +153,7 @@ command(
     "metric",
     METRICS | STARTED | SENT,
     _send_metrics,
-    """Make metrics Spaces, so that evaluate.load("<owner>/lic") works anywhere.
+    """Publish metrics as Spaces, so that evaluate.load("<owner>/lic") works anywhere.
 
     Example: captionbias publish metric lic dbac --to someone --dry-run
     """,
@@ -163,7 +163,7 @@ command(
     "space",
     SPACE | STARTED | SENT,
     _send_space,
-    """Make the page, or a folder with a Gradio app, a Space; or write the folder, which starts as it lies.
+    """Publish the page, or a folder with a Gradio app, as a Space; or write the folder, which can be started as it is.
 
     Example: captionbias publish space --package captionbias-0.2.0-py3-none-any.whl --output page --dry-run
     """,
@@ -173,9 +173,9 @@ command(
     "dataset",
     DATASET | SENT,
     partial(_send, "dataset"),
-    """Make a folder of Parquet files with a card a dataset; Parquet files of earlier builds go in the same commit.
+    """Publish a folder of Parquet files with a card as a dataset, instead of those of earlier builds.
 
-    Rows that may not be redistributed (the card has extra_gated_prompt) go to a private repository only, behind a gate.
+    Rows that may not be redistributed (the card has extra_gated_prompt) go only to a private repository, behind a gate.
 
     Example: captionbias publish dataset controlled-verbs --to someone/controlled-verbs --dry-run
     """,

@@ -58,29 +58,30 @@ def caption(
 ) -> dict[str, str]:
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
 
-    A chat model, one that has a chat template, answers a prompt about the image. The search is greedy, by beams, or
-    drawn. A caption does not depend on the rest of its batch, except by rounding, and is without the prompt, thoughts,
-    boxes and their tokens.
+    A chat model (one with a chat template) answers a prompt about the image. The search is greedy, by beams, or
+    sampled. A caption does not depend on the rest of its batch, except by rounding, and has no prompt, thoughts, boxes
+    or their tokens.
 
-    A run that was killed goes on where it stopped, and loses a batch a process at most.
+    A run that was killed continues where it stopped, and loses at most one batch per process.
 
     Args:
         model: owner/name on the Hub, or a folder that `save_pretrained` wrote: weights (safetensors), processor or
-            image processor, and tokenizer; or the adapter that peft saved for such a model, which needs `peft`. No
-            code of the model's own is run. With `endpoint` what its server calls the model.
+            image processor, and tokenizer; or the adapter that peft saved for such a model, which needs `peft`. The
+            model's own code is not run. With `endpoint`, the name that its server has for the model.
         images: see `captionbias.images.reading.read_images`.
-        endpoint: address of a server that speaks OpenAI's protocol, such as "http://localhost:8000/v1"; needs
-            `openai`. Its token is read from OPENAI_API_KEY. Images are sent as PNG, a batch at once.
-        prompt: what a chat model is asked; or how the captions of another model begin, which they then leave out. By
+        endpoint: address of a server that speaks OpenAI's protocol, such as "http://localhost:8000/v1"; needs `openai`.
+            Its token is read from OPENAI_API_KEY. Images are sent as PNG, one batch at once.
+        prompt: what a chat model is asked; for other models, the beginning of each caption, which is then removed. By
             default what its family takes: `captionbias.images.captioners.PROMPTS`.
-        template_arguments: of the chat template, such as `{"enable_thinking": False}`.
-        batch_size: images a batch, on each process.
-        max_new_tokens: longest caption, in tokens; 30 when None, of a served model, which may say more than asked, 300.
-        num_beams: beams of the search.
-        temperature, top_p: draw captions, at this temperature (above 0), from the likeliest tokens whose probabilities
+        template_arguments: arguments of the chat template, such as `{"enable_thinking": False}`.
+        batch_size: images per batch, in each process.
+        max_new_tokens: longest caption, in tokens; when None 30, or 300 for a served model, which may say more than
+            asked.
+        num_beams: number of beams of the search.
+        temperature, top_p: sample captions at this temperature (above 0), from the likeliest tokens whose probabilities
             add up to `top_p`, in (0, 1]; each image's by `sampling_seed`.
-        dtype: of the weights: float32, bfloat16, float16, or auto for the files'. bfloat16 on a GPU and float32
-            elsewhere when None.
+        dtype: type of the weights: float32, bfloat16, float16, or auto for that of the files. When None, bfloat16 on a
+            GPU and float32 elsewhere.
         device_map: how transformers spreads the model over devices, such as "auto"; Accelerate's device when None.
         revision: branch, tag or commit of a model on the Hub.
         cache: keep captions in the usual folder (True), in this one, or not (False).
@@ -90,8 +91,8 @@ def caption(
             log lines without a terminal or notebook, if it takes long.
 
     Returns:
-        The caption of each image by its id, in the images' order; "" where the model says nothing, or refuses to.
-        Images that cannot be read are left out.
+        The caption of each image by its id, in the images' order; "" if the model says nothing or refuses. Images that
+        cannot be read are left out.
 
     Warns:
         CaptionBiasWarning: images are left out or without a caption, or captions are cut off at `max_new_tokens`.

@@ -50,8 +50,8 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         f"ImageCaptioner2{name} x 100",
         1,
         SIGNED_PERCENT,
-        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's, "
-        "below 0 less.",
+        "Above 0, the captioner's captions, together with the image, give the attribute away more than people's; "
+        "below 0, less.",
         sense="amplification",
         judged=main,
         noisy=main,
@@ -61,7 +61,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         task=key,
     )
     meaning = (
-        f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and the "
+        f"Per 100: {what}, given an image whose person is masked, a caption whose attribute words are masked, and the "
         f"prompt. {chance}"
     )
     return with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main, published=main)
@@ -69,21 +69,21 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
 
 @metric(
     "ImageCaptioner2",
-    "can the attribute be told from the image and its caption, once neither shows it?",
+    "can the attribute be told from the image and its caption if neither shows it?",
     [
-        *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers chance is 100 / k."),
-        *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers chance is 100 / k."),
+        *_imagecaptioner2("", "", "the judge's probability of the true answer", "With k answers, chance is 100 / k."),
+        *_imagecaptioner2("_leakage", " leakage", "how often the judge is right", "With k answers, chance is 100 / k."),
         *_imagecaptioner2(
             "_lic",
             " LIC",
-            "the judge's probability of the true answer where it is right",
-            "With k answers chance is 100 / k², and up to 100 / k for a judge that is sure of itself.",
+            "the judge's probability of the true answer if it is right",
+            "With k answers, chance is 100 / k², and up to 100 / k for a confident judge.",
         ),
     ],
     presets=PRESETS,
     of_images=True,
     about={
-        "tasks": "not used; taken so that all metrics have the same arguments",
+        "tasks": "not used; accepted so that all metrics have the same arguments",
         "images": (
             "one for each caption: a folder, a table of paths, `owner/dataset:configuration:split`, or in Python "
             "paths, PIL images, pixels or `Images`, as `captionbias.images.reading.read_images` takes them. They are "
@@ -91,16 +91,16 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
             "in the same order"
         ),
         "trials": (
-            "judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no "
-            "interval and no verdict"
+            "number of judges trained for each side; trial `t` draws, splits and trains with seed `seed + t`. A "
+            "single one has no interval and no verdict"
         ),
     },
     returns=(
-        "Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean "
-        "probability of the true answer, here among the answers, so that chance has a level) and their difference "
-        "`imagecaptioner2` in [-100, 100], above 0 when the captioner amplifies; the same of the other scores of "
-        "Eq. 4, `imagecaptioner2_leakage` and `imagecaptioner2_lic`; intervals as of `lic`. With a side absent its "
-        "keys are too. `test_images`: how many are scored in a trial."
+        "Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability "
+        "of the true answer, here among the answers, so that chance has a level) and their difference "
+        "`imagecaptioner2` in [-100, 100], above 0 if the captioner amplifies; the same for the other scores of Eq. "
+        "4, `imagecaptioner2_leakage` and `imagecaptioner2_lic`; intervals as in `lic`. If a side is absent, so are "
+        "its keys. `test_images`: how many are scored in a trial."
     ),
 )
 def imagecaptioner2(
@@ -129,10 +129,11 @@ def imagecaptioner2(
     """ImageCaptioner2 of a captioner (`imagecaptioner2_m`), of human captions (`imagecaptioner2_d`), and the
     amplification between them (`imagecaptioner2`), all x 100.
 
-    The person is masked in the image, the words for the attribute are masked in the caption, and a judge captioner goes
-    on after the caption and a prompt, "Therefore, the gender is": its probability of the true answer is the score. Each
-    trial draws one human caption of each image, splits the images (70% to train, 10% to choose the epoch, 20% to test;
-    every label cut to the rarest), and trains one judge a side, on the same images. One more person reads 0.
+    The person is masked in the image, the words for the attribute are masked in the caption, and a captioner used as a
+    judge continues after the caption and a prompt, "Therefore, the gender is": its probability of the true answer is
+    the score. Each trial draws one human caption of each image, splits the images (70% to train, 10% to choose the
+    epoch, 20% to test; every label cut to the rarest), and trains one judge for each side, on the same images. One more
+    person scores 0.
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """

@@ -72,7 +72,7 @@ class Store:
             return None
         except Exception as error:  # a damaged file makes its readers raise almost anything
             reason = getattr(error, "strerror", None) or "it is damaged, or another's"
-            warn(f"{path} cannot be used ({reason}): what it held is computed anew")
+            warn(f"{path} cannot be used ({reason}): its contents are computed again")
             if not isinstance(error, OSError):
                 _remove(path)  # or whoever looks next would be warned as well
             return None

@@ -30,7 +30,7 @@ from captionbias.text.languages import closed_words
             "BA (MALS)",
             4,
             SIGNED,
-            "Above 0 captions strengthen each task's lean to its likelier attribute value, below 0 they weaken it.",
+            "Above 0, captions strengthen each task's lean to its likelier attribute value; below 0, they weaken it.",
             sense="amplification",
             judged=True,
             recentred=True,  # which pairs count goes by how frequent they are
@@ -42,14 +42,15 @@ from captionbias.text.languages import closed_words
     ],
     about={
         "references": "`n` lists of human captions, each of which counts",
-        "attributes": "`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, "
-        "and what captions name counts",
-        "tasks": "without captions, the same of the tasks that images show; with captions not used",
-        "predicted_attributes": "without captions, the predicted values; `attributes` when None",
-        "predicted_tasks": "without captions, the predicted tasks; `tasks` when None",
-        "training_attributes": "without captions, the labels of the images whose lean is amplified; those of these "
-        "images when None",
-        "at_least": "with `words`, in how many human captions a word occurs with each attribute value",
+        "attributes": "`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are only "
+        "checked, and the values that captions name count",
+        "tasks": "without captions, the tasks that images show: `n` lists of names, or a 0/1 array; not used with "
+        "captions",
+        "predicted_attributes": "without captions, the predicted values; when None, `attributes`",
+        "predicted_tasks": "without captions, the predicted tasks; when None, `tasks`",
+        "training_attributes": "without captions, the labels of the images whose lean is amplified; when None, those "
+        "of these images",
+        "at_least": "with `words`, in how many human captions a word must occur with each attribute value",
         "details": "add the nested entry `details`, with each pair's counts, shares and part in the score",
     },
     returns="`ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images); "
@@ -72,9 +73,9 @@ def ba_mals(
 ) -> Prepared:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
-    `b(a, t)` is the share of attribute value `a` among what names task `t` and any value: captions, or images. The
+    `b(a, t)` is the share of attribute value `a` among the captions (or images) that name task `t` and any value. The
     score is the mean over tasks of what predictions add to it for the values above `1 / |A|` in the human captions. It
-    tells no directions, and a task that leans to nobody cannot count.
+    tells no directions, and a task without a lean cannot count.
 
     Source: Zhao et al. 2017, Eq. 2; `words`: Hirota et al. 2022, supplement.
 

@@ -64,16 +64,18 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
         also = {"row": f"  {ending}", "task": key} | also
         return Score(key, label, 3, scale, meaning, direction=direction, sense="amplification", **also)
 
-    net = f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's, below 0 less."
+    net = f"Matched minus blind. Above 0, {shaping} in the captioner's captions than in people's; below 0, less."
     learned = tuple(f"dbac_{direction}_{GAIN}_{side}" for side in KEYS.values())
     shown: dict[str, Any] = {"row": None, "judged": True, "noisy": True, "control": True, "headline": True}
     yield score("_net", "net", net, NET, **shown, claim=claim, learned=learned)
-    matched = f"Above 0 the captioner's captions give {hidden} away more than people's that name the same"
-    yield score("_matched", "matched", f"{matched}, by whatever words.", headline=True)
+    matched = f"Above 0, the captioner's captions give {hidden} away more than people's captions that name the same"
+    yield score("_matched", "matched", f"{matched}, by any words.", headline=True)
     blind = "The matched score when the words for the attribute and for the tasks are both hidden"
-    yield score("_blind", "blind", f"{blind}: what it owes to other words.", control=True)
-    published = "Above 0 is more than in people's captions, below 0 less, but this score also moves with how often"
-    yield score("", "as published", f"{published} captions name anything at all: judge by the net one.", headline=True)
+    yield score("_blind", "blind", f"{blind}: the part that is due to other words.", control=True)
+    published = "Above 0 is more than in people's captions, below 0 less, but this score also changes with how often"
+    yield score(
+        "", "as published", f"{published} captions name anything at all: judge by the net score.", headline=True
+    )
     prior = "The published score with a perfect attacker."
     yield score("_prior", "its weights alone", prior, task=None, in_tables=False, on_cards=False)
     yield from gain_scores(f"dbac_{direction}", f"DBAC {DIRECTIONS[direction]}", direction)
@@ -81,8 +83,8 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
 
 def _omega(direction: str, attacked: str) -> Iterable[Score]:
     meaning = (
-        f"How surely an attacker tells {attacked}, each caption by its weight. Never below 0, and larger where the "
-        "association is stronger; it has no neutral value of its own."
+        f"How confidently an attacker guesses {attacked}, as a weighted mean over captions. Never below 0, and larger "
+        "if the association is stronger; it has no neutral value of its own."
     )
     for (side, who), form in product(SIDES.items(), (PUBLISHED, MATCHED)):
         published, label = form == PUBLISHED, f"omega {DIRECTIONS[direction]}, {who}"
@@ -106,29 +108,33 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
         worst(
-            "dbac", "size of DBAC, net", 3, NET._replace(low=0.0), f"Of net scores the largest size. {SWAY_SEES_MORE}"
+            "dbac",
+            "size of DBAC, net",
+            3,
+            NET._replace(low=0.0),
+            f"The larger size of the two net scores. {SWAY_SEES_MORE}",
         ),
     ],
     presets=PRESETS,
     facts_are_details=True,
-    below="DBAC A to T: an attacker guesses the attribute from captions without its words; T to A, the tasks from "
+    below="DBAC A to T: an attacker guesses the attribute from captions without its words; T to A: the tasks from "
     "captions without theirs. As published: the paper's score, above 0 if the captioner's captions give more away "
-    "than people's. It also moves with how often captions name anything at all. Matched: of captions that name the "
-    "same. Blind: with both kinds of words hidden. Net: matched less blind; the verdict goes by it. An attacker's "
-    "score says that something can be guessed, not in how many captions: sway counts these.",
+    "than people's. It also changes with how often captions name anything at all. Matched: among captions that name "
+    "the same. Blind: with both kinds of words hidden. Net: matched minus blind; it decides the verdict. An "
+    "attacker's score says that something can be guessed, not in how many captions: sway counts these.",
     about={
-        "tasks": "`n` lists of tasks that the images show; when None, those named in the image's other human captions "
-        "than the one that a trial scores",
-        "details": "add the nested entry `details`. `drawn` holds the number of each image's human caption in each "
-        "trial. For each direction its `seen` says what percent of each side's test "
-        "captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's)",
+        "tasks": "`n` lists of tasks that the images show; when None, those named in the image's human captions "
+        "other than the one that a trial scores",
+        "details": "add the nested entry `details`. `drawn` holds the number of the human caption drawn for each "
+        "image in each trial. For each direction, `seen` says what percentage of each side's test captions are also "
+        "in the training split (`m_net`, `h_net`: in its own or the blind attacker's)",
     },
     returns="Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, "
-    "`dbac_d_prior` and `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` and "
-    "`omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they count as under "
-    "either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and `coverage_s_d`, the share of them "
-    "that name something named on both sides; and the attackers' gains over base rates, `dbac_d_gain_m` and "
-    "`dbac_d_gain_d`. With a side absent only the other's published omega and its parts.",
+    "`dbac_d_prior` and `dbac_d_net`, each with intervals as in `lic`. For each side `s` (m, h): `omega_s_d` and "
+    "`omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and their effective number "
+    "under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and `coverage_s_d`, the share "
+    "of them that name something named on both sides; and the attackers' gains over base rates, `dbac_d_gain_m` and "
+    "`dbac_d_gain_d`. If a side is absent, only the other's published omega and its parts.",
 )
 def dbac(
     captions: Captions,
@@ -164,17 +170,17 @@ def dbac(
     """DBAC in both directions: published, matched, blind and net, with every part they are made of.
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
-    A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0 the
-    captioner's captions have more bias in that direction than people's, below 0 less.
+    A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0, the
+    captioner's captions have more bias in that direction than people's; below 0, less.
 
-    The published score also moves with how often the captioner names tasks at all; `..._matched` weighs both sides to
-    the same distribution of what is named, and does not. `..._blind` is the matched score of attackers that see neither
-    attribute words nor task words, and `..._net`, matched minus blind, is what these words add: judge by it. One more
-    person in the captioner's place reads 0 on all of them, because each trial compares the captioner's caption of an
-    image with one human caption of it.
+    The published score also changes with how often the captioner names tasks at all; `..._matched`, which weights both
+    sides so that they name the same things equally often, does not. `..._blind` is the matched score of attackers that
+    see neither attribute words nor task words. `..._net`, matched minus blind, is what these words add: judge by it.
+    One more person in the captioner's place scores 0 on all of them, because each trial compares the captioner's
+    caption of an image with one human caption of it.
 
-    Attackers learn from each image once, whatever its weight; weights are of their answers and of how often things are
-    shown and named.
+    Attackers learn from each image once, whatever its weight. Weights apply to their answers, and to how often things
+    are shown and named.
 
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.

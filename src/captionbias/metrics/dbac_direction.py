@@ -323,7 +323,7 @@ def _tasks_of_images(bench: Bench) -> tuple[Flags, tuple[str, ...]]:
         if len(words.human_image) and same.all(axis=1).mean() > COPIED_SHARE:
             note(
                 bench.notes,
-                "the tasks given are those that the human captions name: it leans below 0",
+                "the tasks given are those that the human captions name, which pulls the score below 0",
                 phrase("leave {tasks} out"),
                 about="t_to_a",
             )

@@ -24,8 +24,8 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         f"directional BA {name}",
         4,
         SIGNED,
-        f"Above 0 captions name the {named} that go with {given} more often for it than the data do, "
-        f"below 0 less. It also moves with how often captions name {anything} at all.",
+        f"Above 0, captions name the {named} that go with {given} more often for it than the data do; below 0, less. "
+        f"It also changes with how often captions name {anything} at all.",
         direction=direction,
         sense="amplification",
         recentred=True,  # whether a pair counts as going together goes by how frequent it is
@@ -37,21 +37,22 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
 
 @metric(
     "Directional BA",
-    "do captions name together what goes together, more often than people do?",
+    "do captions name what goes together more often than people do?",
     [
         *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
         *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
     ],
-    below="Directional BA also moves with how often captions name anything at all, so the score itself has no verdict.",
+    below="Directional BA also changes with how often captions name anything at all, so the score itself has no "
+    "verdict.",
     about={
-        "references": "`n` lists of human captions. What they name is what predictions are compared with, and the "
-        "tasks that any of an image's names are those that it shows, unless `tasks` gives them. Without references "
-        "the labels of the images are what is compared with",
+        "references": "`n` lists of human captions. Predictions are compared with what they name, and an image shows "
+        "the tasks that any of its captions names, unless `tasks` gives them. Without references, predictions are "
+        "compared with the labels of the images",
         "details": "add the nested entry `details`, with each pair's counts, probabilities and share in the score",
     },
-    returns="`directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, "
-    "each with `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`, "
-    "`undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`.",
+    returns="`directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], if there are predictions for them, each "
+    "with `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`, "
+    "`undefined_pairs_t_to_a`: pairs left out because no image has the value or the task; `signature`.",
 )
 @takes()
 def directional_ba(
@@ -67,9 +68,9 @@ def directional_ba(
     """Directional bias amplification: do predictions make attribute values and tasks go together more than they do?
 
     A to T: how much more often than in the data a task is predicted for an attribute value that it goes with. T to A:
-    how much more often than in the data an attribute value is predicted for a task. Of captions the data are what human
-    captions name, for the same images: A to T is then published as DBA_O, T to A as DBA_G. Counts see no words but
-    those of the lexicons: a bias of language is invisible to them.
+    how much more often than in the data an attribute value is predicted for a task. For captions, the data are what
+    human captions of the same images name; these scores were published as DBA_O (A to T) and DBA_G (T to A). Counts see
+    only the words of the lexicons: a bias in other words is invisible to them.
 
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 

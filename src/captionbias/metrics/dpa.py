@@ -27,7 +27,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         f"DPA {name}",
         3,
         NORMALIZED,
-        f"Above 0 {more}, below 0 harder.",
+        f"Above 0, {more}; below 0, harder.",
         direction=direction,
         sense="amplification",
         judged=True,
@@ -65,21 +65,21 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         ),
     ],
     about={
-        "quality": "the attacker's quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or "
+        "quality": "how the attacker is scored: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or "
         "`confidence`"
     },
-    returns="`dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and "
-    "`..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's labels and of "
-    "the data's. The main ones with `..._verdict`, and with `..._ci_low/high` over images and "
-    "trials (95%). And `signature`.",
+    returns="`dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], if there are predictions for them, with `..._human` and "
+    "`..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, from the captioner's labels "
+    "and from the data's. The main scores have `..._verdict` and `..._ci_low/high` over images and trials (95%). And "
+    "`signature`.",
 )
 @takes(attack_labels, without=TRAINING)
 def dpa(captions: Captions | None = None, /, *, quality: str = "inverse_cross_entropy", **options: Any) -> Prepared:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:
-    predicted and true attributes, from the true tasks. True labels are first made wrong as often as the predictions
-    are, at random, so that it is bias that is compared and not accuracy.
+    predicted and true attributes, from the true tasks. True labels are first made wrong at random, as often as the
+    predictions are, so that bias is compared and not accuracy.
 
     Source: Tokas, Nair and Kerner 2025.
 

@@ -33,8 +33,8 @@ CAPTIONS, MAIN = "captions", "error_main"
             "captions: second label to first",
             2,
             RATIO,
-            "Captions that name the second label for each that names the first; the signature says which they are. At "
-            "1 they are as many.",
+            "Captions that name the second label for each that names the first; the signature says which they are. "
+            "At 1 there are equally many.",
             headline=True,
             task="gender_ratio",
         ),
@@ -43,7 +43,7 @@ CAPTIONS, MAIN = "captions", "error_main"
             "wrong label, %",
             1,
             PERCENT,
-            "0 is best: captions of all that name the other label than the image has. It has no sign.",
+            "Percentage of all captions that name the label that the image does not have: 0 is best. It has no sign.",
             row="  with the wrong label, %",
             sense="size",
             headline=True,
@@ -56,8 +56,8 @@ CAPTIONS, MAIN = "captions", "error_main"
             "wrong label of the person meant, %",
             1,
             PERCENT,
-            "Captions that name the other label of the person whom they are about, bystanders left out; see Who is "
-            "meant.",
+            "Percentage of captions that name the wrong label for the person whom they are about, without "
+            "bystanders; see Who is meant.",
             row="  of the person meant, %",
             against_a_person=True,
             published=True,
@@ -68,7 +68,7 @@ CAPTIONS, MAIN = "captions", "error_main"
             "no label or both, %",
             1,
             PERCENT,
-            "Captions that name neither label, or both: they can be neither right nor wrong.",
+            "Percentage of captions that name neither label, or both: they can be neither right nor wrong.",
             row="  with neither or both, %",
             against_a_person=True,
             published=True,
@@ -76,17 +76,17 @@ CAPTIONS, MAIN = "captions", "error_main"
         ),
     ],
     about={
-        "references": "`n` lists of human captions, for `..._human` and `..._excess` alone",
+        "references": "`n` lists of human captions, only for `..._human` and `..._excess`",
         "attributes": "`n` labels, each one of the two labels of `attribute_lexicon`",
-        "tasks": "not used; taken so that all metrics have the same arguments",
+        "tasks": "not used; accepted so that all metrics have the same arguments",
         "attribute_lexicon": "two labels and the words that name them: `gender`, a JSON file, or in Python a mapping; "
         "see `captionbias.text.load_lexicon`",
     },
-    returns="`ratio`: captions of the lexicon's second label over captions of its first (male over female), absent "
-    "when there are none of the first; `error`: percent of all captions that have the wrong label; `error_main`: "
-    "percent that have it of the person who is meant; `unnamed`: percent that have neither or both, and so cannot be "
-    "wrong; of the last three also `..._human` and `..._excess`. Each with "
-    "`..._ci_low/high` (95%, over images). And `signature`.",
+    returns="`ratio`: captions of the lexicon's second label divided by captions of its first (male by female), "
+    "absent if there are none of the first; `error`: percentage of all captions with the wrong label; `error_main`: "
+    "percentage with the wrong label for the person who is meant; `unnamed`: percentage with neither or both, which "
+    "cannot be wrong; for the last three also `..._human` and `..._excess`. Each with `..._ci_low/high` (95%, over "
+    "images). And `signature`.",
 )
 def gender_error(
     captions: Captions,
@@ -99,7 +99,7 @@ def gender_error(
     bootstrap: int = 1000,
     details: bool = False,
 ) -> Prepared:
-    """How often captions are of either gender, and how often of the wrong one; of any attribute with two values.
+    """How often captions name either gender, and how often the wrong one; for any attribute with two values.
 
     A caption is male if it has male words and no female ones, female the other way round.
 

@@ -26,7 +26,7 @@ from captionbias.scores.captions import leakage
             "leakage of task labels x 100",
             1,
             SIGNED_PERCENT,
-            "Above 0 the tasks that captions name give the attribute away more than those shown, below 0 less.",
+            "Above 0, the tasks that captions name give the attribute away more than those shown; below 0, less.",
             sense="amplification",
             judged=True,
             headline=True,
@@ -35,21 +35,22 @@ from captionbias.scores.captions import leakage
             task="label_leakage",
         ),
         "images",
-        "Percent of test images whose attribute is guessed right from their tasks.",
+        "Percentage of test images whose attribute is guessed right from their tasks.",
         on_cards=False,
         published=True,
     ),
-    returns="`label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the "
-    "predicted and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, "
-    "their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.",
+    returns="`label_leakage_m` and `label_leakage_d`, percentage of test images whose attribute is guessed right "
+    "from the predicted and from the true tasks; images are balanced, so chance is 50 with two values; "
+    "`label_leakage`, their difference, with `..._human` and `..._excess`. Each with intervals as in `dpa`. And "
+    "`signature`.",
 )
 @takes(attack_labels, without=("predicted_attributes", *TRAINING))
 def label_leakage(captions: Captions | None = None, /, **options: Any) -> Prepared:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
-    An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first
-    made wrong as often as the predictions are, at random, so that it is bias that is compared and not accuracy. Each
-    set of attribute values is a class. It tells no directions.
+    One attacker predicts the attribute from the model's predicted tasks, another from the true tasks. These are first
+    made wrong at random, as often as the predictions are, so that bias is compared and not accuracy. Each set of
+    attribute values is a class. It tells no directions.
 
     Source: Wang et al. 2019.
 

@@ -51,14 +51,14 @@ PRESETS = {"lic-2022": LIC_2022, "fast": FAST}
 
 
 def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
-    meaning = f"Of 100: {what} from captions whose attribute words are masked. With k labels chance is {chance}."
+    meaning = f"Per 100: {what} from captions whose attribute words are masked. With k labels, chance is {chance}."
     main = key == "lic"
     score = Score(
         key,
         f"{name} x 100",
         1,
         SIGNED_PERCENT,
-        "Above 0 the captioner's captions give the attribute away more than people's, below 0 less.",
+        "Above 0, the captioner's captions give the attribute away more than people's; below 0, less.",
         sense="amplification",
         judged=True,
         noisy=True,
@@ -79,8 +79,8 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
             "LIC x 100, captions not seen in training",
             1,
             SIGNED_PERCENT,
-            "The same over test captions that are not, word for word, in the attacker's training split. Where it has "
-            "the other sign, LIC has no verdict.",
+            "The same over test captions that are not, word for word, in the attacker's training split. If it has "
+            "the opposite sign, LIC has no verdict.",
             row="  captions not seen in training",
             sense="amplification",
         )
@@ -89,30 +89,30 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
 
 @metric(
     "LIC",
-    "can the attribute be read from captions that do not name it?",
+    "can the attribute be guessed from captions that do not name it?",
     [
         *_lic(
             "lic",
             "LIC",
-            "how often, and how surely, an attacker reads the attribute",
-            "100 / k², and up to 100 / k for an attacker that is sure of itself",
+            "how often, and how confidently, an attacker guesses the attribute",
+            "100 / k², and up to 100 / k for a confident attacker",
         ),
         *gain_scores("lic", "LIC"),
-        *_lic("leakage", "leakage", "how often an attacker reads the attribute", "100 / k"),
-        *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
+        *_lic("leakage", "leakage", "how often an attacker guesses the attribute", "100 / k"),
+        *_lic("confidence", "confidence", "how confidently an attacker guesses the attribute", "100 / k"),
         worst("lic", "size of LIC x 100", 1, PERCENT, f"How far LIC is from 0, on either side. {SWAY_SEES_MORE}"),
     ],
     presets=PRESETS,
     about={
-        "references": "`n` lists of human captions; None to measure the captioner alone. With captions to spare on "
-        "some images, the columns that every image has are used",
-        "tasks": "not used; taken so that all metrics have the same arguments",
+        "references": "`n` lists of human captions; None to measure the captioner alone. If some images have more "
+        "captions than others, the columns that every image has are used",
+        "tasks": "not used; accepted so that all metrics have the same arguments",
     },
     returns="Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
-    "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' gains "
-    "over base rates; each with `..._ci_low/high` (95%, over images and trials), some with details alone. With a side "
-    "absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split; "
-    "`test_captions_m`, `test_captions_d`: how many are scored in a trial.",
+    "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' "
+    "gains over base rates; each with `..._ci_low/high` (95%, over images and trials), some only with details. If a "
+    "side is absent, so are its keys. `seen_m`, `seen_d`: percentage of test captions that are also in the training "
+    "split; `test_captions_m`, `test_captions_d`: how many are scored in a trial.",
 )
 def lic(
     captions: Captions,
@@ -144,9 +144,9 @@ def lic(
 ) -> Prepared:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
-    Attribute words are masked, human captions are aligned to the model's words, and an attacker is trained to predict
-    the attribute from each side's captions: one attacker for the model, one for each column of human captions. The
-    same trained attackers give leakage and confidence.
+    Attribute words are masked, human captions are aligned to the captioner's words, and an attacker is trained to
+    predict the attribute from each side's captions: one attacker for the captioner, one for each column of human
+    captions. The same trained attackers give leakage and confidence.
 
     Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
     whose text encoder is BERT beside ResNet-50.

@@ -47,7 +47,7 @@ def _entries(key: str, name: str, meaning: str, direction: str | None = None, sc
         f"multi-attribute BA {name}",
         4,
         scale,
-        f"0 is best: how far captions move {meaning}. It has no sign.",
+        f"How far captions move {meaning}: 0 is best. It has no sign.",
         direction=direction,
         sense="size",
         recentred=True,  # resampling adds to sizes and to variances
@@ -60,7 +60,7 @@ def _entries(key: str, name: str, meaning: str, direction: str | None = None, sc
         f"multi-attribute BA {name}, variance",
         5,
         SHARE,
-        "How unequally they do.",
+        "How unequally they do so.",
         row="  variance",
         direction=direction,
         sense="size",
@@ -76,7 +76,7 @@ def _directed(direction: str, meaning: str) -> Iterable[Score]:
 
 @metric(
     "Multi-attribute BA",
-    "directional BA over combinations of tasks, in either sense.",
+    "how much do predictions change the frequency of combinations of tasks, up or down?",
     [
         *_directed("a_to_t", "combinations of tasks for an attribute value"),
         *_directed("t_to_a", "attribute values for a combination of tasks"),
@@ -85,23 +85,22 @@ def _directed(direction: str, meaning: str) -> Iterable[Score]:
         ),
     ],
     about={
-        "references": "`n` lists of human captions. What they name is what predictions are compared with; "
-        "combinations are the whole sets of tasks of human captions",
-        "training_attributes": "the labels of other images, that say which combinations there are, of which those "
-        "count that some of these images has, and which value is a combination's likelier one; those of these images "
-        "when None",
-        "at_least": "how many images show just this combination, in the training labels if there are any; from "
-        "captions, how many human captions name just this one",
+        "references": "`n` lists of human captions. Predictions are compared with what they name; combinations are "
+        "the whole sets of tasks of human captions",
+        "training_attributes": "labels of other images, which say which combinations there are (those that some of "
+        "these images have count) and which value is a combination's likelier one; when None, those of these images",
+        "at_least": "keep combinations that at least this many images show exactly, in the training labels if there "
+        "are any; with captions, that at least this many human captions name exactly",
         "details": "add the nested entry `details`, with each pair's counts, probabilities and share",
     },
     returns="`multi_directional_ba_a_to_t` and `multi_directional_ba_t_to_a`, the mean of `|Delta|` over pairs of a "
     "value and a combination, and `..._variance`, the variance of `Delta` with its sign; `multi_mals` and its "
     "variance, a mean over combinations; for each but the variances `..._human` and `..._excess`; all with "
-    "`..._ci_low/high` (95%, over images). Of labels, with `controls`, also `..._null` and `..._null_high`: the mean "
-    "and the 95% point of what a direction reads when the labels and predictions of images are exchanged at random, "
-    "which is not 0, since sizes do not cancel: a score below `..._null_high` is no evidence, whatever its interval. "
-    "`combinations`: how many; `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`; `signature`. A direction without "
-    "predictions is absent.",
+    "`..._ci_low/high` (95%, over images). For labels, with `controls`, also `..._null` and `..._null_high`: the "
+    "mean and the 95% point of a direction's score when the labels and predictions of images are exchanged at "
+    "random. They are not 0, because sizes do not cancel: a score below `..._null_high` is no evidence, whatever its "
+    "interval. `combinations`: how many; `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`; `signature`. A "
+    "direction without predictions is absent.",
 )
 @takes()
 def multi_directional_ba(
@@ -115,11 +114,11 @@ def multi_directional_ba(
     details: bool = False,
     **inputs: Any,
 ) -> Prepared:
-    """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
+    """How far predictions move attribute values and combinations of tasks, up or down, and how unequally.
 
-    As directional bias amplification, with combinations of tasks (knife and cake) in the place of tasks, and the size
-    of each pair's change instead of the change: what is amplified and what is mitigated do not cancel. `multi_mals` is
-    BA (MALS) likewise. 0 is best, and the scores cannot tell amplification from mitigation; read `directional_ba`
+    Like directional bias amplification, but with combinations of tasks (knife and cake) instead of tasks, and the size
+    of each pair's change instead of the change, so that amplification and mitigation do not cancel. `multi_mals` is the
+    same for BA (MALS). 0 is best, and the scores cannot tell amplification from mitigation; read `directional_ba`
     beside them. A combination is the whole set of tasks of some image; an image has it if it has all of its tasks.
 
     Source: Zhao, Andrews and Xiang 2023.

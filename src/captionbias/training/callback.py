@@ -25,24 +25,24 @@ class BiasCallback(TrainerCallback):
     """Captions images at each evaluation of a `Trainer` and logs how biased the captions are.
 
     The scores of `bias_scores` are logged under `eval_sway_worst` and so on, and go to every logger of the Trainer.
-    With `metric_for_best_model="eval_sway_worst", greater_is_better=False` the least biased checkpoint is kept; one
-    of which it is nan never is, and it is not logged then. `eval_bias` is the same number. The training stays as it
-    would be without: see `caption_images`.
+    With `metric_for_best_model="eval_sway_worst", greater_is_better=False`, the least biased checkpoint is kept. If the
+    score is nan, it is not logged, and that checkpoint is never kept. `eval_bias` is the same number. The callback does
+    not change the training: see `caption_images`.
 
-    With several processes each captions its share, the main one measures, and the log is written once.
+    With several processes, each captions its share, the main process measures, and the log is written once.
 
     Args:
         trainer: the Trainer that this callback is then added to. Add an `EarlyStoppingCallback` on these scores later.
         images: the images to caption, see `caption_images`.
-        references, attributes, tasks, weights: of these images, in their order; see `bias_scores`.
-        processor, tokenizer: see `caption_images`; when None the Trainer's `processing_class`, as far as it reads
-            images and writes text, else those in the model's folder or repository.
+        references, attributes, tasks, weights: for these images, in their order; see `bias_scores`.
+        processor, tokenizer: see `caption_images`; when None, the Trainer's `processing_class`, as far as it reads
+            images and writes text, and otherwise those in the model's folder or repository.
         batch_size, generation: see `caption_images`.
-        **settings: see `captionbias.training.scores.Settings`; `seed` is also that of captions that are drawn.
+        **settings: see `captionbias.training.scores.Settings`; `seed` is also the seed of sampled captions.
 
     Raises:
-        ValueError: what is wrong with the arguments, before the training: the human captions are measured once, and an
-            image is captioned, here; or another of the scores chooses the best model.
+        ValueError: what is wrong with the arguments, before the training, because the human captions are measured once
+            and one image is captioned here; or that another of the scores chooses the best model.
 
     Example:
         trainer = Trainer(model, args, train_dataset=train, eval_dataset=validation, processing_class=processor)

@@ -32,26 +32,26 @@ def caption_images(
 ) -> list[str]:
     """Caption images with a model in training, and leave the training untouched.
 
-    Each module's train or eval mode, gradients, the generation config and all random generators are afterwards what
-    they were before. Captions are the same however many processes there are.
+    Each module's train or eval mode, gradients, the generation config and all random generators are afterwards the same
+    as before. Captions do not depend on the number of processes.
 
     Args:
-        model: a captioner with `generate`, as it is or as `Accelerator.prepare` gives it back. Not one of which each
-            process holds a part (FSDP, DeepSpeed ZeRO-3).
+        model: a captioner with `generate`, as it is or as `Accelerator.prepare` gives it back. It may not be split over
+            processes (FSDP, DeepSpeed ZeRO-3).
         processor: called with `images=` (a list of as many as a batch holds) and `return_tensors="pt"`, it gives what
             `generate` takes, perhaps with a prompt as `input_ids`, which captions leave out.
         images: what the processor takes: a list, an array, or a column of a dataset, of which no more than a batch is
             decoded at a time.
-        tokenizer: turns tokens into text, by its `batch_decode`; the processor, when None.
-        batch_size: images a batch, on each process.
-        generation: arguments for `generate`, such as `{"do_sample": True}`; without, the search is greedy, for captions
-            of at most 30 tokens.
-        seed: of captions that are drawn; each batch has a separate seed.
+        tokenizer: turns tokens into text by its `batch_decode`; the processor when None.
+        batch_size: images per batch, in each process.
+        generation: arguments for `generate`, such as `{"do_sample": True}`; without them, the search is greedy, for
+            captions of at most 30 tokens.
+        seed: seed of sampled captions; each batch has a separate seed.
         distributed: share the batches with the other processes of `accelerate launch`, each of which must then make the
-            same call and gets all captions; else the process that calls captions alone.
+            same call and gets all captions; otherwise the calling process captions alone.
 
     Returns:
-        One caption for each image, in their order, without surrounding blanks; some may be empty.
+        One caption for each image, in their order, without surrounding spaces; some may be empty.
     """
     import torch
     from accelerate import PartialState

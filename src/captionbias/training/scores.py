@@ -55,35 +55,34 @@ def bias_scores(
 ) -> dict[str, float]:
     """Sway, DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
-    What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
-    undefined is left out (`sway_worst` is nan), and all are while its captions fit other images as well. The scores are
-    of the images that have a caption; `empty_captions` says how many have none, and `sway_missing_gap` whether a
-    captioner is silent more often with one group than with another.
+    Wrong arguments raise an error. A bad captioner does not: a score that its captions leave undefined is left out
+    (`sway_worst` is nan), and all scores are left out while its captions fit other images as well. The scores are for
+    the images that have a caption; `empty_captions` says how many have none, and `sway_missing_gap` whether a captioner
+    is silent more often with one group than with another.
 
     Args:
-        predictions: `n` model captions, or `n` lists of several, some of which may be empty or None.
+        predictions: `n` captions of the captioner, or `n` lists of several, some of which may be empty or None.
         references: `n` lists of human captions.
         attributes: `n` labels of the protected attribute.
-        tasks: `n` lists of tasks that the images show; those named in any human caption when None.
-        weights: `n` numbers above 0, how much each image counts; all alike when None.
+        tasks: `n` lists of tasks that the images show; when None, those named in any human caption.
+        weights: `n` numbers above 0: how much each image counts; equally when None.
         vectors: word vectors with which `dbac` aligns human captions, see `captionbias.alignment.vectors.load_vectors`;
             the preset's when None. Those of `human_vectors` need not be trained again at each measurement.
         **settings: see `BiasSettings`.
 
     Returns:
         `empty_captions`, the share of captions without a word, in [0, 1]; with sway `sway_worst`, also as `bias`: the
-        largest of what these images can answer, over what is tolerated. 0 is a person, and lower is better, of this
-        score alone: of most others 0 is best. As far as they are defined `sway_wrong_gap`, `sway_unnamed_gap`,
-        `sway_t_to_a`, `sway_t_to_a_lost`, `sway_words` (of 500 images or more), `sway_missing_gap` (where a caption is
-        empty), `sway_length_gap` (in content words of 100), `sway_a_to_t` (in mentions of 100 captions),
-        `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100],
-        or the main scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
-        `..._excess`.
-        Of each the 95% interval, `..._ci_low` and `..._ci_high`; and of those with a verdict `..._more_than_people`:
-        1.0 where it is that, else 0.0, as not every logger takes text.
+        largest score of all questions that these images can answer, divided by what is tolerated. 0 is a person, and
+        lower is better for this score only: for most others 0 is best. As far as they are defined, `sway_wrong_gap`,
+        `sway_unnamed_gap`, `sway_t_to_a`, `sway_t_to_a_lost`, `sway_words` (for 500 images or more), `sway_missing_gap`
+        (if a caption is empty), `sway_length_gap` (per 100 content words), `sway_a_to_t` (in mentions per 100
+        captions), `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in
+        [-100, 100], or the main scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and
+        the others' `..._excess`. Each has its 95% interval, `..._ci_low` and `..._ci_high`. Scores with a verdict have
+        `..._more_than_people`: 1.0 if that is the verdict, otherwise 0.0, because not every logger takes text.
 
     Warns:
-        CaptionBiasWarning: once, of what is left out and of weak statistics.
+        CaptionBiasWarning: once, if something is left out or statistics are weak.
 
     >>> from captionbias.synthetic import plant
     >>> bias_scores(**vars(plant(1000, t_to_a=0.5)), metrics=["sway"])["sway_t_to_a_more_than_people"]

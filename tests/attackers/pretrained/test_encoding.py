@@ -116,8 +116,8 @@ def rewrite(folder: Path, change) -> None:
             lambda weights: {f"of_mine.{name}": value for name, value in weights.items()},
             r"encoder 'mine-\w+' cannot be read from .*mine \(the weights lack .* and \d+ others\)",
         ),
-        (spoilt(float("nan")), r"encoder 'mine-\w+' computes what is not finite in 16 bits"),
-        (spoilt(1e6), r"encoder 'mine-\w+' computes what is not finite in 16 bits"),
+        (spoilt(float("nan")), r"encoder 'mine-\w+' computes values that are not finite in 16 bits"),
+        (spoilt(1e6), r"encoder 'mine-\w+' computes values that are not finite in 16 bits"),
     ],
 )
 def test_weights_that_lack_or_give_no_numbers_are_refused(own_bert, change, message):

@@ -57,8 +57,8 @@ def in_16_bits(features: Floats32, model: Model, argument: str = "encoder") -> E
         embeddings = np.asarray(features, np.float16)
     if not np.isfinite(embeddings).all():
         raise ValueError(
-            f"{argument} {model.name!r} computes what is not finite in 16 bits: its weights in {model.folder} are "
-            "damaged, or those of another kind of model"
+            f"{argument} {model.name!r} computes values that are not finite in 16 bits: its weights in {model.folder} "
+            "are damaged, or belong to another kind of model"
         )
     return embeddings
 

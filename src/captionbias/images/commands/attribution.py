@@ -22,22 +22,23 @@ OPTIONS: Options = {
     **metric_options("fill"),
     "attribute": option(
         str,
-        f"The words: {', '.join(attribute_lexicons())}, or a JSON file, of tasks for one.",
+        f"The words: {', '.join(attribute_lexicons())}, or a JSON file, such as one of tasks.",
         default="gender",
         panel=INPUT,
         metavar="<name|file>",
     ),
     "batch_size": option(int, "Images at a time.", default=8, min=1),
-    "bootstrap": result(int, "Bootstrap replicates over images; 0 for none.", default=1000, min=0),
+    "bootstrap": result(int, "Number of bootstrap replicates over images; 0 for none.", default=1000, min=0),
     "seed": result(int, "Seed of the bootstrap.", default=0),
     "output": result(Path | None, "Write every word's share to this JSON file."),
 }
 
 
 def attribution(model: str, annotations: Path, attribute: str, output: Path | None, **values: Any) -> None:
-    """What share of what makes a captioner say "woman" or "man" is outside the person?
+    """How much of what makes a captioner say "woman" or "man" lies outside the person?
 
-    The images are captioned; then the person is filled, and the rest of the picture: how much less likely is the word?
+    The images are captioned. Then the person is filled, and then the rest of the picture: how much less likely is the
+    word?
 
     Example: captionbias attribution --model Salesforce/blip-image-captioning-base --images val2014
     --annotations instances_val2014.json --output shares.json

@@ -33,14 +33,14 @@ MODEL: Options = {
 IMAGES: Options = {
     "images": required(
         str,
-        "The images: a folder, of webdataset's .tar files too, a table with a column of paths, addresses or images, or "
-        "owner/dataset:configuration:split.",
+        "The images: a folder (also of webdataset's .tar files), a table with a column of paths, addresses or "
+        "images, or owner/dataset:configuration:split.",
         metavar="<folder|file|dataset>",
     ),
     "image_column": option(str | None, "Images, or their paths, in a table or dataset.", panel=COLUMNS),
     "image_id_column": option(
         str | None,
-        "Ids in a table or dataset of images; else the files' names.",
+        "Ids in a table or dataset of images; without it, the file names.",
         panel=COLUMNS,
         show_default="image_id",
     ),
@@ -49,7 +49,7 @@ IMAGES: Options = {
 LOADING: Options = {
     "dtype": captioning_option(
         str | None,
-        "Of the weights: float32, bfloat16, float16, or auto for the files'.",
+        "Type of the weights: float32, bfloat16, float16, or auto for the type in the files.",
         show_default="float32; to caption on a GPU bfloat16",
     ),
     "device_map": captioning_option(
@@ -72,7 +72,7 @@ GENERATION: Options = {
     ),
     "prompt": captioning_option(
         str | None,
-        "What a chat model is asked; of another model, how its captions begin, which they then leave out.",
+        "What a chat model is asked; for other models, the beginning of each caption, which is then removed.",
         show_default="what its family takes: one short sentence, of a chat model",
     ),
     "template_arguments": captioning_option(
@@ -82,17 +82,17 @@ GENERATION: Options = {
         metavar="<name=value>",
     ),
     "batch_size": captioning_option(
-        int, "Images a batch, on each process; of a server as many at once.", default=16, min=1
+        int, "Images per batch, in each process; for a server, requests at once.", default=16, min=1
     ),
     "max_new_tokens": captioning_option(
         int | None, "Longest caption, in tokens.", show_default="30; with --endpoint 300", min=1
     ),
     "num_beams": captioning_option(int, "Beams of the search; 1 is greedy.", default=1, min=1),
-    "temperature": captioning_option(float | None, "Draw captions, at this temperature."),
+    "temperature": captioning_option(float | None, "Sample captions at this temperature."),
     "top_p": captioning_option(
-        float | None, "Draw captions, from the likeliest tokens with this probability together."
+        float | None, "Sample captions from the likeliest tokens that together have this probability."
     ),
-    "sampling_seed": captioning_option(int, "Of drawn captions.", default=0),
+    "sampling_seed": captioning_option(int, "Seed of sampled captions.", default=0),
     **LOADING,
 }
 CAPTIONS = result(Path, "The captions, as .parquet or .csv.", default=Path("captions.parquet"))
@@ -102,7 +102,7 @@ REPORTED = {name: entry for name, entry in report.OPTIONS.items() if name not in
 SCENES: Options = {
     "scenes": option(
         str | None,
-        "The scene of each image, in the column scene, beside its attribute label and perhaps tasks: instead of "
+        "A file with the scene of each image, in the column scene, its attribute label and perhaps tasks, instead of "
         "--attributes and --tasks. Images of one scene differ in the person alone, so no human captions are needed.",
         panel=INPUT,
         metavar="<file>",
@@ -114,9 +114,9 @@ AUDIT_OPTIONS = CAPTIONING | {"captions": CAPTIONS} | SCENES | REPORTED
 def caption(model: str, output: Path, **values: Any) -> None:
     """Caption images with any image-to-text model, of transformers or behind a server such as vLLM.
 
-    Captions are kept as they are made: a run that was killed goes on where it stopped, and no image is captioned twice.
-    The output is what captionbias measure --predictions takes. accelerate launch -m captionbias caption ... shares the
-    images out to several GPUs.
+    Captions are saved as they are made: a run that was killed continues where it stopped, and no image is captioned
+    twice. captionbias measure --predictions takes the output. accelerate launch -m captionbias caption ... divides the
+    images among several GPUs.
 
     Examples:
 

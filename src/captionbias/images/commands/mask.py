@@ -25,14 +25,14 @@ OPTIONS: Options = {
     ),
     "label": masking_option(
         list[str],
-        "What is masked, by the annotations' or the model's name; repeat it for several: person, dog, ...",
+        "What to mask, as the annotations or the model call it; repeat it for several: person, dog, ...",
         default=["person"],
     ),
     **metric_options("form", "fill"),
-    "threshold": masking_option(float, "The detector's least score, 0 to 1.", default=0.5, min=0, max=1),
+    "threshold": masking_option(float, "The detector's lowest score, 0 to 1.", default=0.5, min=0, max=1),
     "output": result(
         Path,
-        "The folder of the copies. Those that are there are not made again.",
+        "The folder for the copies. Copies that are already there are not made again.",
         default=Parameter.empty,
         file_okay=False,
     ),
@@ -50,8 +50,8 @@ def mask(
 ) -> None:
     """Write copies of images in which people or objects are masked: by COCO's annotations, or by a detector.
 
-    Copies are called like the images' ids, and can be given to caption and to judges as they are. An interrupted run
-    goes on where it stopped.
+    Copies are named by the images' ids, and can be given to caption and to judges as they are. An interrupted run
+    continues where it stopped.
 
     Example: captionbias mask --images val2014 --annotations instances_val2014.json --output val2014-masked
     """

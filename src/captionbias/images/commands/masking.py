@@ -43,7 +43,7 @@ def masking(
     output: Path | None,
     **values: Any,
 ) -> None:
-    """Does a captioner guess the person from the rest, when people are masked? Each version against the original.
+    """Does a captioner guess the person from the rest if people are masked? Compares each version with the original.
 
     Example: captionbias masking Salesforce/blip-image-captioning-base --images val2014
     --annotations instances_val2014.json --references people.parquet

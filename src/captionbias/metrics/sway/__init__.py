@@ -60,8 +60,8 @@ SCENES = Score(
     "scenes that are compared",
     0,
     Scale(0.0, float("inf"), "scenes"),
-    "Scenes whose images of different values are compared with each other, where no people describe them. 0: neither "
-    "people nor scenes, so there is no yardstick.",
+    "Scenes whose images of different values are compared with each other, if no people describe them. 0: there are "
+    "neither people nor scenes, so no yardstick.",
     published=True,
     in_tables=False,
 )
@@ -87,35 +87,36 @@ class SwayImages(NamedTuple):
     claims=claims,
     about={
         "references": "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be "
-        "compared with the captioner's, the others say what the image shows. None: captions are compared within "
-        "scenes, else as they are, without a yardstick",
-        "scene": "`n` names or numbers, the same for images that differ in the person alone, such as a counterfactual "
-        "set or a picture with the person replaced. They are compared with each other, without human captions: 0 is "
-        "no difference, and what differs is caused by the person, if nothing else differs",
+        "compared with the captioner's, and the others say what the image shows. None: captions are compared within "
+        "scenes, or without scenes as they are, without a yardstick",
+        "scene": "`n` names or numbers, the same for images that differ in the person alone, such as a "
+        "counterfactual set or a picture with the person replaced. They are compared with each other, without human "
+        "captions: 0 is no difference, and the person causes what differs, if nothing else differs",
         "attributes": "`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes",
-        "tasks": "`n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other "
-        "human captions name when None. People do not name all that is there: without them A to T is a range. "
-        "`person` is not a task",
+        "tasks": "`n` lists of all tasks that the images show, such as COCO's annotated objects; when None, those "
+        "that the other human captions name, and A to T is then a range, because people do not name everything that "
+        "is there. `person` is not a task",
         "seed": "seed of the draws, the regression's folds and the bootstrap",
         "details": "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by "
-        "suggested one, captioner beside person; `t_to_a` of each value, `error_ratio`; `words`, and `words_chosen` by "
-        "either half of the images; `length`, content words of a caption of each value; `missing` captions; `tasks`, "
-        "`naming_level` and `leans`",
+        "suggested value, for captioner and person; `t_to_a` of each value, `error_ratio`; `words`, and "
+        "`words_chosen` by either half of the images; `length`, content words per caption of each value; `missing` "
+        "captions; `tasks`, `naming_level` and `leans`",
     },
-    returns="`sway_worst`, which is nan where one cannot tell. In captions of 100: `sway_wrong_gap` and "
-    "`sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as wrong, of "
-    "each `..._least` and `..._most`, and `sway_t_to_a_one`; `sway_words`, from 500 images on, which has no upper end; "
-    "`sway_missing_gap`, where captions are missing. In content words of 100: `sway_length_gap`, where people or "
-    "scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, `..._high`, `..._least` and "
-    "`..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and `..._verdict`; the others are told "
-    "with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of 100 captions of each value; "
-    "`sway_least_named`, of those of the value that is named right least often, and `sway_tasks_named`, of all; "
-    "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
-    "`sway_words_length`, of all; `sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value "
-    "one word, or twenty together, would have been seen; `names_several`, of 100 captions, how many tell of several "
-    "persons; with `label_error` of each main score `..._label_error_low/high`; "
-    "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; "
-    "`sway_scenes`, without human captions: scenes that are compared. And `signature`.",
+    returns="`sway_worst`, which is nan if one cannot tell. Per 100 captions: `sway_wrong_gap` and "
+    "`sway_unnamed_gap`; `sway_t_to_a`, and `sway_t_to_a_lost`, in which a caption that names no value counts as "
+    "wrong, each with `..._least` and `..._most`, and `sway_t_to_a_one`; `sway_words`, from 500 images on, which has "
+    "no upper end; `sway_missing_gap`, if captions are missing. Per 100 content words: `sway_length_gap`, if there "
+    "are people or scenes. In mentions per 100 captions: `sway_a_to_t`, and its range `..._low`, `..._high`, "
+    "`..._least` and `..._most`. Scores with a verdict have `..._ci_low/high` (95%, over images) and `..._verdict`; "
+    "the others are only there with details. Facts: `wrong_<value>` and `unnamed_<value>`, per 100 captions of each "
+    "value; `sway_least_named`, per 100 captions of the value that is named right least often, and "
+    "`sway_tasks_named`, per 100 of all captions; `sway_words_level_<value>`, content words in captions of a value "
+    "for each of people's, relative to all captions, and `sway_words_length`, the same for all captions; "
+    "`sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value one word, or twenty "
+    "together, would have been detected; `names_several`: how many of 100 captions mention several persons; with "
+    "`label_error`, `..._label_error_low/high` for each main score; `sway_images`: images that are compared; "
+    "`sway_suggested`: those whose tasks suggest a value; `sway_scenes`: scenes that are compared, without human "
+    "captions. And `signature`.",
 )
 def sway(
     captions: Captions | Counts,
@@ -133,12 +134,12 @@ def sway(
 ) -> Prepared:
     """Bias counted in captions, by six questions: what a captioner says of some people more than a person would.
 
-    Is one value named wrong, or not at all, more often than the others, of people who are as hard to see? T to A: the
-    true value being the same, is a wrong one named more often where the tasks around suggest it? The picture's contents
-    being the same, do other words follow the value; is more said of one; and, A to T, do the tasks named follow it? Are
-    captions of one value missing? From each is taken what one more person who describes the same images reads: 0 is a
-    person. It trains nothing. It is an association given the truth, not a cause: the scene suggests as much as the
-    tasks do, and what captions name beyond people's may be there.
+    Is one value named wrong, or not at all, more often than the others, among people who are as hard to see? T to A:
+    among images of the same value, is a wrong value named more often if the tasks around suggest it? Among pictures
+    that show the same, do other words follow the value, is more said of one value, and (A to T) do the tasks named
+    follow it? Are captions of one value missing? The score of one more person who describes the same images is
+    subtracted from each answer: 0 is a person. It trains nothing. It is an association given the truth, not a cause:
+    the scene suggests as much as the tasks do, and what captions name beyond people's may be there.
 
     Source: this project. Gaps and T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959.
     Words and A to T: Robinson 1988, Chernozhukov et al. 2018; words listed as in Benjamini and Hochberg 1995.
@@ -260,7 +261,7 @@ def _share_of_several(sums: Floats, notes: list[str]) -> float:
     do."""
     share, people = (100 * several / max(captions, 1) for captions, several in sums.reshape(2, 2))
     if share > SEVERAL_MORE + people:
-        text = f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
+        text = f"{share:.0f} of 100 captions mention several persons: the first who is not a bystander is meant"
         note(notes, text, about="predictions")
     return float(share)
 
@@ -282,7 +283,7 @@ def _with_wrong_labels(scores: Scores, captions: Captions, share: float, seed: i
         if len(of_key) == len(samples):
             facts |= {f"{key}_label_error_low": min(of_key), f"{key}_label_error_high": max(of_key)}
             read.append(f"{label(key)} {min(of_key):.1f} to {max(of_key):.1f}")
-    note(scores.notes, f"{100 * share:g} of 100 labels of one value wrong read {'; '.join(read)}", about="label_error")
+    note(scores.notes, f"{100 * share:g} of 100 labels of one value wrong: {'; '.join(read)}", about="label_error")
     return facts
 
 

@@ -30,18 +30,18 @@ from captionbias.warnings import note
 
 _entry = partial(entry, "sway A to T", MENTIONS, sense="amplification", direction="a_to_t")
 RANGE = (
-    "The {} that it can be: people do not name all that is there, so what a captioner names beyond them may all be "
-    "there or all be made up. With complete tasks there is no such range."
+    "The {} value it can have: people do not name everything that is there, so what a captioner names beyond them "
+    "may all be there or all be made up. With complete tasks there is no such range."
 )
 TASKS_NAMED = "sway_tasks_named"
 LEAST_IMAGES = 300  # with fewer, 2 of 60 persons read more than people
-WITHOUT = "The same if the one task were left out that leaves the {}."
+WITHOUT = "The same without the one task whose omission leaves the {}."
 ENTRIES = (
     _entry(
         "sway_a_to_t",
         "",
-        "In 100 captions, how many more mentions than a person's of tasks that go with an attribute value where the "
-        "image has that value, what it shows being the same. 0 is a person.",
+        "Per 100 captions, how many more mentions than a person's of tasks that go with an attribute value if the "
+        "image has that value, in pictures that show the same. 0 is a person.",
         judged=True,
         beyond_margin=True,
         headline=True,
@@ -55,7 +55,7 @@ ENTRIES = (
         PERCENT,
         TASKS_NAMED,
         "",
-        "Of 100 captions, how many name a task that goes with a value. Below 5 A to T is not said to be like people.",
+        "How many of 100 captions name a task that goes with a value. Below 5, A to T is not like people.",
         in_tables=False,
         task=None,
     ),

@@ -155,7 +155,9 @@ def _in_scenes(reading: Reading) -> Flags:
             "scene", ": no scene has images of two values: give images of one scene the same name in this column"
         )
     if not usable.all():
-        text = f"{int((~usable).sum()):,} of {len(usable):,} images are of a scene that shows one value alone: left out"
+        text = (
+            f"{int((~usable).sum()):,} of {len(usable):,} images are of a scene with only one value, and are left out"
+        )
         note(reading.notes, text, about="scene")
     return usable
 
@@ -193,7 +195,7 @@ def count_leans(
     if lean == OWN or (lean is None and not fits):
         leans = leans_of(own.both, own.shares).goes_with.any()
         if leans or named.scene is None:
-            text = "what goes with what was counted on these images: scores on others do not compare"
+            text = "which task goes with which value was counted on these images: scores on others are not comparable"
             note(notes, text, about="lean")
         if not leans and named.scene is None:
             text = "no task goes with any value more than by chance, so nothing can sway"
@@ -202,7 +204,7 @@ def count_leans(
     if not fits:
         raise InputError(
             "lean",
-            f"'shipped': there is a table of {' and '.join(table['lexicons'])}, with images of "
+            f"'shipped': there is a table for {' and '.join(table['lexicons'])}, with images of "
             f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}; "
             "choose own",
         )
@@ -249,7 +251,7 @@ def _note_other_leans(own: LeanCounts, shipped: LeanCounts, notes: list[str]) ->
     if known.sum() > 2:
         (own_spread, together), (_, spread) = np.cov(leans.lean[known, 0], others.lean[known, 0], aweights=often[known])
         if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
-            text = "here other tasks go with other values than in the shipped table"
+            text = "tasks go with other values here than in the shipped table"
             note(notes, text, phrase("take {lean}", lean=OWN), about="lean")
 
 

@@ -25,9 +25,9 @@ ENTRIES = (
         PERCENT_MORE,
         GAP,
         "",
-        "How many more content words, of 100, captions have where the image has one value than where it has another, "
-        "beyond people's. Of two values above 0: more is said of the first; of more the largest gap of one value to "
-        "the others. 0 is a person.",
+        "How many more content words, per 100, captions have if the image has one value than if it has another, "
+        "beyond people's. With two values, more is said of the first above 0; with more, it is the largest gap "
+        "between one value and the others. 0 is a person.",
         sense="amplification",
         judged=True,
         two_sided=True,
@@ -42,8 +42,8 @@ ENTRIES = (
         PERCENT_MORE,
         FURTHER,
         "",
-        "It has the sign of the gap if what the captioner says of one value and of others is further from alike than "
-        "what people say, and the other sign if not: then the captioner only lacks a difference that people make.",
+        "It has the sign of the gap if the captioner treats the values less alike than people do, and the opposite "
+        "sign if not: then the captioner only lacks a difference that people make.",
         in_tables=False,
         task=None,
     ),

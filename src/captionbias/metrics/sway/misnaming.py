@@ -41,9 +41,9 @@ def _entries() -> Iterable[Score]:
             CAPTIONS,
             KEYS[kind],
             "",
-            f"In how many more of 100 captions the captioner {does} where the image has one value than where it has "
-            "another, of images as hard to see, beyond a person. Of two values above 0: the first fares worse; of more "
-            "the largest gap of one value to the mean of the others. 0 is a person.",
+            f"In how many more of 100 captions the captioner {does} if the image has one value than if it has "
+            "another, among images as hard to see, beyond a person. With two values, the first fares worse above 0; "
+            "with more, it is the largest gap between one value and the mean of the others. 0 is a person.",
             sense="amplification",
             judged=True,
             absolute=kind == "wrong",
@@ -58,8 +58,8 @@ def _entries() -> Iterable[Score]:
         PERCENT,
         NAMED_LEAST,
         "",
-        "Of the value that is named right least often, how many of 100 captions name it. "
-        f"Below {LEAST_NAMED:g} nothing is said to be like people.",
+        f"How many of 100 captions of the value that is named right least often name it. Below {LEAST_NAMED:g}, no "
+        "score is like people.",
         in_tables=False,
         task=None,
     )

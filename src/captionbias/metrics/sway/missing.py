@@ -21,9 +21,9 @@ ENTRIES = (
         CAPTIONS,
         GAP,
         "",
-        "In how many more of 100 images the captioner gives no caption, or refuses to, where the image has one value "
-        "than where it has another. Of two values above 0: the first has fewer captions; of more the largest gap of "
-        "one value to the mean of the others. People describe every image.",
+        "In how many more of 100 images of one value than of another the captioner gives no caption, or refuses to. "
+        "With two values, the first has fewer captions above 0; with more, it is the largest gap between one value "
+        "and the mean of the others. People describe every image.",
         sense="amplification",
         judged=True,
         absolute=True,

@@ -47,7 +47,7 @@ def _entries(key: str, part: str, swayed: str, meaning: str, claim: str) -> Iter
     ways: dict[str, Any] = {"above": (least,), "or_above": () if part else (ONE,), "below": (most,)}
     yield score(key, part, meaning, claim=claim, judged=True, headline=True, like_if=NAMES_BOTH, **ways)
     for end, which in ((least, "least"), (most, "most")):
-        alike = f"The same if every value were as often {swayed} as the {which} {swayed} one."
+        alike = f"The same if every value were {swayed} as often as the {which} {swayed} one."
         yield score(end, f"{which} {swayed}", alike, in_tables=False, task=None)
 
 
@@ -56,24 +56,25 @@ ENTRIES = (
         "sway_t_to_a",
         "",
         "swayed",
-        "Of 100 captions that name the attribute, how many more than a person's name a wrong value beside tasks that "
-        "suggest another than the true one, compared with beside tasks that suggest it. 0 is a person; errors that do "
-        "not follow the tasks read 0.",
+        "Per 100 captions that name the attribute, how many more than a person's name a wrong value beside tasks "
+        "that suggest another value than beside tasks that suggest the true one. 0 is a person; errors that do not "
+        "follow the tasks score 0.",
         "the {value} named follows the {tasks} around",
     ),
     *_entries(
         "sway_t_to_a_lost",
         "silence counted as wrong",
         "lost",
-        "The same of all captions: one that names no value, or several, counts as wrong.",
+        "The same over all captions: one that names no value, or several, counts as wrong.",
         "{value} omitted or wrong follows the {tasks} around",
     ),
     score(
         ONE,
         "one value by itself",
-        "Of 100 captions of images where all other people name the value, of the value of which it is most: how many "
-        "more name another beside tasks that go with another than beside its own, less those that one more person does "
-        "not name, whom a captioner with a default for the hard to see would name wrong.",
+        "Among images for which all other people name the value, for the value with the largest number: how many "
+        "more of 100 captions name another value beside that value's tasks than beside its own tasks, minus those in "
+        "which one more person does not name it, which a captioner with a default for people who are hard to see "
+        "would name wrong.",
         in_tables=False,
         task=None,
     ),

@@ -32,9 +32,10 @@ ENTRIES = (
         TIES,
         KEY,
         "",
-        "In how many more of 100 captions of one value than people's the captioner uses any of the words that follow "
-        "it, what pictures show being the same: one half of the images chooses the words, the other counts captions. "
-        "Of the value with most, surely. It is what was found, at least, so it has no upper end.",
+        "In how many more of 100 captions of one value than of people's the captioner uses any of the words that "
+        "follow it, in pictures that show the same: one half of the images chooses the words, the other counts "
+        "captions. The value is the one with the highest lower end. It says what was found, at least, so it has no "
+        "upper end.",
         sense="amplification",
         judged=True,
         beyond_margin=True,
@@ -150,14 +151,14 @@ def _tied(asked: SwayInput) -> Tied | None:
     for part in asked.attribute.parts or (asked.attribute,):
         if not part.roles:
             template = (
-                "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its "
-                "words are left out of those that follow the attribute"
+                "{attribute_lexicon} {!r} has no roles, which say which words mean the same for different values, so "
+                "its words are not among those that follow the attribute"
             )
             note(asked.notes, phrase(template, part.name))
     made_of = *spoken, captions.attributes, captions.weights, captions.tasks, captions.scene, asked.seed
     fitted, left = captions.cached("ties", made_of, lambda: _fitted(asked, human, places))
     if fitted is None:
-        note(asked.notes, "words are not compared: human captions are too few to say what images show")
+        note(asked.notes, "words are not compared: there are too few human captions to say what images show")
         return None
     references = replace(fitted, drawn=tuple(_widened(table, len(both.words)) for table in fitted.drawn))
     level, length = scoring.level(said[places], references, both.content), float(share_of(*lengths))

@@ -22,9 +22,9 @@ ENTRIES = (
         "worst of the questions, over what is tolerated",
         2,
         TOLERATED,
-        f"The largest of what is asked, each over {TOLERANCE:g} captions of 100, how much is said over {TOLERANCE:g} "
-        "words of 100: 0 is a person, 1 what is tolerated. Of all questions that the data can answer, which the "
-        "signature names.",
+        f"The largest score of all questions that the data can answer, each divided by {TOLERANCE:g} captions of 100, "
+        f"or by {TOLERANCE:g} words of 100 for how much is said: 0 is a person, 1 is what is tolerated. The signature "
+        "names the questions.",
     ),
 )
 
