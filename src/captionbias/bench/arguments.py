@@ -182,7 +182,9 @@ ARGUMENTS: dict[str, Entry] = {
         none="`bert-base-uncased`",
     ),
     "precision": Entry(
-        "`fp32` or `bf16`, of neural attackers", Option(str), none="`bf16` where the device computes it natively"
+        "`fp32` or `bf16`, of neural attackers, on a GPU also `fp16`",
+        Option(str),
+        none="`bf16` where the device computes it natively, `fp16` on other GPUs, else `fp32`",
     ),
     "trials": Entry(
         "attackers trained for each set of captions (and direction); trial `t` splits and trains with seed `seed + t`",

@@ -71,5 +71,7 @@ def reproduce(
 def listing() -> Iterator[Grid]:
     for paper, tables in TABLES.items():
         ordered = sorted(tables.values(), key=lambda one: int(re.findall(r"\d+", one.name)[0]))
-        rows: list[list[Cell]] = [[one.name, one.title.format(attacker=one.attacker), ", ".join(one.needs)] for one in ordered]
+        rows: list[list[Cell]] = [
+            [one.name, one.title.format(attacker=one.attacker), ", ".join(one.needs)] for one in ordered
+        ]
         yield Grid(f"{paper}: {ordered[0].source}", columns("table", "what it measures", "needs"), rows)

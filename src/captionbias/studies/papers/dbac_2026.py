@@ -150,7 +150,5 @@ table(PAPER, "table-8a", "table-17a")(partial(human_bias, metric="dbac"))
 table(PAPER, "table-8b", "table-17b")(partial(human_bias, metric="lic"))
 table(PAPER, "table-10", "table-13")(partial(by_encoder, metric="dbac", encoders=SCRATCH))
 table(PAPER, "table-11", "table-14")(partial(by_encoder, metric="lic", encoders=SCRATCH))
-table(PAPER, "table-12a", "table-15a")(
-    partial(beside_weights, measure=partial(by_encoder, metric="dbac"))
-)
+table(PAPER, "table-12a", "table-15a")(partial(beside_weights, measure=partial(by_encoder, metric="dbac")))
 table(PAPER, "table-12b", "table-15b")(partial(by_encoder, metric="lic", encoders=SENTENCES))
