@@ -18,7 +18,7 @@ from captionbias.attackers.workers import cores, in_workers
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Progress, reported
 
-STACKED, STACKED_CAPTIONS = 64, 2_000_000  # trials at once, and captions that they are trained on
+STACKED = 64  # trials at once; an interrupted run loses those under way
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +59,9 @@ def stacked(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Fin
     for job in jobs:
         examples = job.trial.examples
         shapes[len(job.trial.train), examples.outputs, examples.multilabel].append(job)
-    for (captions, *_), alike in shapes.items():
-        most = max(1, min(STACKED, STACKED_CAPTIONS // captions))
-        for start in range(0, len(alike), most):
-            some = alike[start : start + most]
+    for alike in shapes.values():
+        for start in range(0, len(alike), STACKED):
+            some = alike[start : start + STACKED]
             for job, fitted in zip(some, attacker.fit_together([job.trial for job in some]), strict=True):
                 yield job, kept(job, fitted, store)
 

@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from captionbias.attackers.neural import stacked
 from tests.attackers.neural.test_fitting import fitted, quick
+from tests.refusals import refuses
 
 CPU = torch.device("cpu")
 
@@ -67,3 +68,27 @@ def test_16_bits_learn_what_32_learn(class_trial, name, precision):
     assert 0 < np.abs(rough - exact).mean() < np.abs(other - exact).mean() / 2
     alone = np.exp(fitted(trials[0], recipe, precision).test_scores.log_probability)
     assert np.abs(alone - rough[0]).mean() < np.abs(other - exact).mean() / 2
+
+
+@pytest.mark.parametrize("room", [0, 1, 3])
+def test_too_little_memory_for_all_is_enough_for_fewer(class_trial, monkeypatch, room):
+    trials, together, sizes = [class_trial(n=60, test=20, seed=seed) for seed in range(5)], stacked._together, []
+
+    def small(some, *rest):
+        sizes.append(len(some))
+        if len(some) > room:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return together(some, *rest)
+
+    expected = stacked.fit(trials, quick("dense"), "fp32", CPU)
+    monkeypatch.setattr(stacked, "_together", small)
+    if not room:
+        refuses(
+            "encoder: one training needs more memory than cpu has", stacked.fit, trials, quick("dense"), "fp32", CPU
+        )
+        return
+    scores = stacked.fit(trials, quick("dense"), "fp32", CPU)
+    assert sizes == {1: [5, 2, 1, 1, 3, 1, 2, 1, 1], 3: [5, 2, 3]}[room]
+    for one, other, trial in zip(scores, expected, trials, strict=True):
+        assert one.trial is trial
+        np.testing.assert_allclose(one.test_scores.log_probability, other.test_scores.log_probability, atol=1e-5)

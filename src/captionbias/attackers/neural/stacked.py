@@ -8,6 +8,7 @@ captions, T words, F features, D directions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -23,13 +24,24 @@ from captionbias.attackers.neural.fitting import DTYPES, PADDING_ROW, FittedNetw
 from captionbias.attackers.neural.networks import Network, at, mirrored
 from captionbias.attackers.recipes import Recipe, Recurrent
 from captionbias.attackers.workers import threads
+from captionbias.errors import InputError
 
 Parameters = Mapping[str, Tensor]
 Drop = Callable[[Tensor], Tensor]
 
 
 def fit(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch.device) -> list[FittedNetwork]:
-    """Train a network a trial, all of as many training captions and outputs, and score each trial's test captions."""
+    """Train a network a trial, all of as many training captions and outputs, and score each trial's test captions; half
+    of them at a time where memory is too small for all."""
+    with suppress(torch.OutOfMemoryError):
+        return _together(trials, recipe, precision, device)
+    if len(trials) == 1:
+        raise InputError("encoder", f": one training needs more memory than {device} has", "take another, such as bow")
+    half = len(trials) // 2
+    return [one for some in (trials[:half], trials[half:]) for one in fit(some, recipe, precision, device)]
+
+
+def _together(trials: Sequence[Trial], recipe: Recipe, precision: str, device: torch.device) -> list[FittedNetwork]:
     learners, generators = [], []
     with threads(1):
         for trial in trials:
