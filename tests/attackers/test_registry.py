@@ -80,7 +80,8 @@ def test_a_gpu_has_16_bits_of_the_kind_that_it_computes(monkeypatch, native, pre
     ("encoder", "precision", "message"),
     [
         ("gru", None, r"encoder 'gru' is unknown; choose one of bow, linear, lstm-dbac, .*lstm-lic.* pretrained one"),
-        ("rnn", "fp16", "precision 'fp16' is unknown; choose one of fp32, bf16"),
+        ("rnn", "fp8", "precision 'fp8' is unknown; choose one of fp32, bf16, fp16"),
+        ("rnn", "fp16", "precision 'fp16' is for a CUDA GPU; here choose one of fp32, bf16"),
         ("linear", "fp32", "precision 'fp32': encoder 'linear' has no choice of precision; leave it out"),
     ],
 )

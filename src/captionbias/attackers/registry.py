@@ -99,7 +99,7 @@ def find_attacker(
         )
     place = device()
     if precision == "fp16" and place.type != "cuda":
-        raise unknown("precision", precision, PRECISIONS[:2])
+        raise InputError("precision", "'fp16' is for a CUDA GPU; here choose one of fp32, bf16")
     half = "fp16" if place.type == "cuda" else "fp32"
     precision = precision or ("bf16" if computes_bf16(place) else half)
     if pretrained:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionbias.arrays import Floats, Ids, Integers
+from captionbias.arrays import Array, Floats, Ids, Integers
 from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.workers import threads
@@ -189,11 +189,17 @@ class Learner:
     def tokens(self, rows: Integers) -> tuple[Tensor, Tensor]:
         """These captions as rows of what it looks up, padded, and their lengths; where the network is."""
         device = next(self.network.parameters()).device
-        tokens, lengths = (torch.from_numpy(table).to(device) for table in pad(self.trial, self.words, rows))
+        tokens, lengths = (there(table, device) for table in pad(self.trial, self.words, rows))
         return tokens, lengths
 
     def _answers(self, rows: Integers) -> Tensor:
         return logits_of(self.network, *self.tokens(rows), self.precision)
+
+
+def there(array: Array, device: torch.device) -> Tensor:
+    """An array on a device; a step on a GPU does not wait for it."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def logits_of(network: nn.Module, tokens: Tensor, lengths: Tensor, precision: str) -> Tensor:
@@ -207,7 +213,7 @@ def logits_of(network: nn.Module, tokens: Tensor, lengths: Tensor, precision: st
 
 def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
     """The loss, a mean over a step's captions, of multi-label ones the sum over their tasks."""
-    wanted = torch.as_tensor(trial.examples.targets[rows], device=logits.device)
+    wanted = there(trial.examples.targets[rows], logits.device)
     if logits.shape[1] > 1 and not trial.examples.multilabel:
         return functional.cross_entropy(logits, wanted)
     each = functional.binary_cross_entropy_with_logits(logits, wanted.float().view_as(logits), reduction="sum")
