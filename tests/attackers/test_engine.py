@@ -81,10 +81,9 @@ def test_stacked_trials_give_the_scores_and_attackers_that_they_give_alone(
     stacked = run_trials(trials, replace(attacker, placement="stacked"), keep=trials[1:8], cache=False)
     for trial, one, other in zip(trials, alone, stacked, strict=True):
         np.testing.assert_allclose(other.log_probability, one.log_probability, atol=1e-5)
-        assert (
-            bits(other.fitted.learner.scores(trial.test)) == bits(other) if other.fitted else trial not in trials[1:8]
-        )
-    assert bits(stacked[0]) == bits(stacked[5]), "the same trial twice"
+        assert (other.fitted is not None) == (trial in trials[1:8])
+        if other.fitted:
+            assert bits(other.fitted.learner.scores(trial.test)) == bits(other)
     assert not np.allclose(stacked[1].log_probability, stacked[-3].log_probability), "another seed"
 
 
