@@ -1,6 +1,7 @@
 """How fast attackers train: beside the reference loop and a plain torch loop, over cores, on a GPU; and a whole DBAC.
 
-usage: python benchmarks/speed.py lic|frozen|encoders|cores|dbac|gpu   (--help after one of them: its options)
+usage: python benchmarks/speed.py lic|frozen|encoders|cores|dbac   (--help after one of them: its options)
+       python benchmarks/speed.py --device cuda   (60 trainings of LIC's LSTM, stacked and one by one)
 
 No trial comes from the cache. What is paid once, imports and the start of worker processes, is told apart. Ratios hold
 on a machine that is free: other work slows loops of several threads down most.
@@ -180,8 +181,10 @@ def lic_trials(captions: Sequence[str], attributes: Sequence[str], trials: int) 
 
 
 def with_epochs(attacker: Attacker, epochs: int) -> Attacker:
-    schedule = replace(RECIPES[attacker.name].schedule, epochs=epochs)
-    return replace(attacker, fit=partial(attacker.fit, schedule=schedule))
+    recipe = RECIPES[attacker.name]
+    schedule = replace(recipe.schedule, epochs=epochs)
+    together = partial(attacker.fit_together, recipe=replace(recipe, schedule=schedule))
+    return replace(attacker, fit=partial(attacker.fit, schedule=schedule), fit_together=together)
 
 
 def train(trials: Sequence[Trial], attacker: Attacker, placement: str | None = None) -> list[TrialScores]:
@@ -529,33 +532,44 @@ def whole_dbac(
     show(title, [row], find_attacker("lstm-dbac").precision)
 
 
-@app.command()
-def gpu(
+@app.callback(invoke_without_command=True)
+def stacked(
+    context: typer.Context,
+    device: Annotated[str, typer.Option(help="cuda or cpu")] = "cuda",
     trials: Annotated[
         int, typer.Option(min=1, help="how many: 60 are ten seeds of one model and five human columns")
     ] = 60,
+    alone: Annotated[int, typer.Option(min=1, help="how many of them one by one, whose time counts for all")] = 6,
     captions: Annotated[
         int, typer.Option(help="planted captions; 6,628 are left of the published after balancing")
     ] = 6628,
+    epochs: Annotated[int, typer.Option(min=1, help="in full it has 20")] = 20,
 ) -> None:
-    """LIC's LSTM on a GPU."""
-    attacker = find_attacker("lstm-lic")
-    if not torch.cuda.is_available():
-        sys.exit("there is no GPU: this part needs one")
+    """LIC's LSTM in many trials, stacked and one by one; what is measured without the name of a part."""
+    if context.invoked_subcommand:
+        return
+    if device == "cuda" and not torch.cuda.is_available():
+        sys.exit("there is no GPU: pass --device cpu, and few --trials, --captions and --epochs")
+    os.environ["ACCELERATE_USE_CPU"] = str(device == "cpu").lower()
+    attacker = with_epochs(find_attacker("lstm-lic"), epochs)
     planted = plant(captions, captions=1)
-    started = start(attacker)
-    seconds, _ = timed(train, lic_trials(planted.predictions, planted.attributes, trials), attacker)
+    plan, few = lic_trials(planted.predictions, planted.attributes, trials), min(alone, trials)
+    started = start(attacker, "stacked")
+    together, scores = timed(train, plan, attacker, "stacked")
+    peak = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else float("nan")
+    one_by_one, few_scores = timed(train, plan[:few], attacker, "plain")
     row = {
         "trials": str(trials),
-        "seconds": f"{seconds:.1f}",
+        "stacked, s": f"{together:.1f}",
+        f"one by one, s (of {few})": f"{one_by_one * trials / few:.1f}",
+        "ratio": f"{one_by_one * trials / few / together:.1f}",
+        "quality": quality(scores[:few]),
+        "one by one": quality(few_scores),
         "start, s": f"{started:.1f}",
-        "peak memory of the GPU, GB": f"{torch.cuda.max_memory_allocated() / 1e9:.1f}",
+        "peak memory of the GPU, GB": f"{peak:.1f}",
     }
-    show(
-        f"lstm-lic on {torch.cuda.get_device_name()}, 20 epochs, {captions:,} captions",
-        [row],
-        attacker.precision,
-    )
+    where = torch.cuda.get_device_name() if device == "cuda" else "a CPU"
+    show(f"lstm-lic on {where}, {epochs} epochs, {captions:,} captions", [row], attacker.precision)
 
 
 if __name__ == "__main__":

@@ -70,6 +70,23 @@ def test_kept_attackers_answer_wherever_they_were_trained(small_networks, mixed_
         np.testing.assert_allclose(scores.fitted.logits(trial.train), alone.logits(trial.train), atol=1e-4)
 
 
+@pytest.mark.parametrize("encoder", ["lstm-lic", "lstm-dbac", "birnn", "dense", "transformer-1h"])
+def test_stacked_trials_give_the_scores_and_attackers_that_they_give_alone(
+    small_networks, mixed_trials, seeded, encoder
+):
+    """Of one shape, of others among them, with as many and with other words, of classes and of tasks."""
+    attacker = find_attacker(encoder, "fp32")
+    trials = [*mixed_trials, *seeded, *(replace(trial, seed=9) for trial in mixed_trials[1:4])]
+    alone = trained_in("plain", trials, attacker)
+    stacked = run_trials(trials, replace(attacker, placement="stacked"), keep=trials[1:8], cache=False)
+    for trial, one, other in zip(trials, alone, stacked, strict=True):
+        np.testing.assert_allclose(other.log_probability, one.log_probability, atol=1e-5)
+        assert (other.fitted is not None) == (trial in trials[1:8])
+        if other.fitted:
+            assert bits(other.fitted.learner.scores(trial.test)) == bits(other)
+    assert not np.allclose(stacked[1].log_probability, stacked[-3].log_probability), "another seed"
+
+
 class Stopped(Exception):
     """What a caller's function raises: it wants two arguments, so it could not travel between processes."""
 

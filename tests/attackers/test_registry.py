@@ -50,22 +50,38 @@ def test_without_a_precision_it_is_what_the_processor_computes_natively():
     assert find_attacker("rnn").identity == find_attacker("rnn", find_attacker("rnn").precision).identity
 
 
-@pytest.mark.parametrize(("place", "placement"), [("cpu", "processes"), ("cuda", "plain")])
-def test_networks_have_a_core_each_or_the_gpu_one_after_the_other_and_identities_that_stay(
-    monkeypatch, place, placement
-):
+@pytest.mark.parametrize(
+    ("place", "encoder", "placement"),
+    [
+        ("cpu", "lstm-dbac", "processes"),
+        ("cuda", "lstm-dbac", "stacked"),
+        ("cuda", "dense", "stacked"),
+        ("cuda", "rnn", "stacked"),
+        ("cuda", "transformer-1h", "plain"),
+    ],
+)
+def test_networks_have_a_core_each_or_the_gpu_together_and_identities_that_stay(monkeypatch, place, encoder, placement):
     monkeypatch.setattr(module, "device", lambda: torch.device(place))
-    assert find_attacker("lstm-dbac", "fp32").placement == placement
+    assert find_attacker(encoder, "fp32").placement == placement
     first, again = ([find_attacker(name).identity for name in ENCODERS] for _ in range(2))
     assert len(set(first)) == len(ENCODERS)
     assert again == first
+
+
+@pytest.mark.parametrize(("native", "precision"), [(True, "bf16"), (False, "fp16")])
+def test_a_gpu_has_16_bits_of_the_kind_that_it_computes(monkeypatch, native, precision):
+    monkeypatch.setattr(module, "device", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: native)
+    assert find_attacker("lstm-lic").precision == precision
+    assert find_attacker("lstm-lic", "fp16").precision == "fp16"
 
 
 @pytest.mark.parametrize(
     ("encoder", "precision", "message"),
     [
         ("gru", None, r"encoder 'gru' is unknown; choose one of bow, linear, lstm-dbac, .*lstm-lic.* pretrained one"),
-        ("rnn", "fp16", "precision 'fp16' is unknown; choose one of fp32, bf16"),
+        ("rnn", "fp8", "precision 'fp8' is unknown; choose one of fp32, bf16, fp16"),
+        ("rnn", "fp16", "precision 'fp16' is for a CUDA GPU; here choose one of fp32, bf16"),
         ("linear", "fp32", "precision 'fp32': encoder 'linear' has no choice of precision; leave it out"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
@@ -16,6 +17,8 @@ from captionbias.attackers.stored_trials import load_scores, save_scores, trial_
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Progress, reported
+
+STACKED = 64  # trials at once; an interrupted run loses those under way
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,10 @@ Place = Callable[[Sequence[Job], Attacker, "Store | None"], Finished]
 
 def finish(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
     """Train a trial and keep its scores."""
-    fitted = attacker.fit(job.trial)
+    return kept(job, attacker.fit(job.trial), store)
+
+
+def kept(job: Job, fitted: Fitted, store: Store | None) -> TrialScores:
     if store:
         save_scores(store, job.key, fitted.test_scores)
     return replace(fitted.test_scores, fitted=fitted) if job.keep else fitted.test_scores
@@ -43,6 +49,21 @@ def finish(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
 def one_by_one(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
     for job in jobs:
         yield job, finish(job, attacker, store)
+
+
+def stacked(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
+    if attacker.fit_together is None:
+        yield from one_by_one(jobs, attacker, store)
+        return
+    shapes = defaultdict(list)
+    for job in jobs:
+        examples = job.trial.examples
+        shapes[len(job.trial.train), examples.outputs, examples.multilabel].append(job)
+    for alike in shapes.values():
+        for start in range(0, len(alike), STACKED):
+            some = alike[start : start + STACKED]
+            for job, fitted in zip(some, attacker.fit_together([job.trial for job in some]), strict=True):
+                yield job, kept(job, fitted, store)
 
 
 def in_threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
@@ -63,9 +84,14 @@ def in_processes(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -
             yield jobs[number], scores
 
 
-# Where trials are trained: one after the other; one a core in this process, for attackers whose work leaves the
-# interpreter free; or one a core in worker processes. The scores are the same.
-PLACEMENTS: dict[str, Place] = {"plain": one_by_one, "threads": in_threads, "processes": in_processes}
+# Where trials are trained: one after the other; those of one shape together, for a GPU; one a core in this process, for
+# attackers whose work leaves the interpreter free; or one a core in worker processes. The scores are the same.
+PLACEMENTS: dict[str, Place] = {
+    "plain": one_by_one,
+    "stacked": stacked,
+    "threads": in_threads,
+    "processes": in_processes,
+}
 
 
 def run_trials(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -14,7 +14,16 @@ from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted, Trial
 from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
 from captionbias.attackers.ranks import device
-from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES, FineTuned, Frozen, Schedule
+from captionbias.attackers.recipes import (
+    BERT_FINETUNED,
+    BERT_FROZEN,
+    RECIPES,
+    SENTENCES,
+    FineTuned,
+    Frozen,
+    Schedule,
+    Transformer,
+)
 from captionbias.errors import InputError, phrase, unknown
 from captionbias.io.store import open_store
 
@@ -24,7 +33,7 @@ if TYPE_CHECKING:
 CONVEX = {"bow": True, "linear": False}  # with pairs of words or without
 ENCODERS = (*CONVEX, *RECIPES)
 BERTS = ("bert-frozen", "bert-finetuned")
-PRECISIONS = ("fp32", "bf16")
+PRECISIONS = ("fp32", "bf16", "fp16")
 GRADIENTS = "integrated_gradients,padding"
 # Raised when the same trial gives other scores than before.
 ENGINE = 3
@@ -36,7 +45,7 @@ class Attacker:
 
     `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
     trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
-    `schedule`: of a training by steps.
+    `schedule`: of a training by steps. `fit_together`: what trains trials of one shape at once, where there is such.
     """
 
     name: str
@@ -47,6 +56,7 @@ class Attacker:
     explained: str | None
     reads_pictures: bool = False
     schedule: Schedule | None = None
+    fit_together: Callable[[Sequence[Trial]], Sequence[Fitted]] | None = None
 
     def signature(self, trials: Iterable[Trial]) -> dict[str, str]:
         """What a signature says of it, before anything is trained, with the least steps where one of these trials is so
@@ -88,7 +98,10 @@ def find_attacker(
             phrase("use {preset}", preset="fast"),
         )
     place = device()
-    precision = precision or ("bf16" if computes_bf16(place) else "fp32")
+    if precision == "fp16" and place.type != "cuda":
+        raise InputError("precision", "'fp16' is for a CUDA GPU; here choose one of fp32, bf16")
+    half = "fp16" if place.type == "cuda" else "fp32"
+    precision = precision or ("bf16" if computes_bf16(place) else half)
     if pretrained:
         return _pretrained(encoder, model, precision, place, cache)
     return _network(encoder, precision, place)
@@ -101,19 +114,24 @@ def _convex(name: str) -> Attacker:
 
 
 def _network(name: str, precision: str, place: torch.device) -> Attacker:
+    from captionbias.attackers.neural import stacked
     from captionbias.attackers.neural.fitting import fit
     from captionbias.attackers.neural.networks import Network
 
     recipe = RECIPES[name]
     fit_on = partial(fit, schedule=recipe.schedule, precision=precision, device=place, base_rates=recipe.base_rates)
+    # torch's attention draws its dropout itself, which would be one for all trials.
+    together = None if isinstance(recipe.encoder, Transformer) else stacked.fit
+    placement = "processes" if place.type == "cpu" else "stacked" if place.type == "cuda" and together else "plain"
     return Attacker(
         name,
         precision,
-        _identity(recipe, precision, place),
+        _identity((recipe, placement) if placement == "stacked" else recipe, precision, place),
         partial(fit_on, make=partial(Network, recipe)),
-        placement="processes" if place.type == "cpu" else "plain",
+        placement,
         explained=GRADIENTS,
         schedule=recipe.schedule,
+        fit_together=together and partial(together, recipe=recipe, precision=precision, device=place),
     )
 
 

@@ -185,7 +185,9 @@ ARGUMENTS: dict[str, Entry] = {
         none="`bert-base-uncased`",
     ),
     "precision": Entry(
-        "`fp32` or `bf16`, for neural attackers", Option(str), none="`bf16` if the device computes it natively"
+        "`fp32` or `bf16`, for neural attackers; on a GPU also `fp16`",
+        Option(str),
+        none="`bf16` if the device computes it natively, `fp16` on other GPUs, otherwise `fp32`",
     ),
     "trials": Entry(
         "number of attackers trained for each side (and direction); trial `t` splits and trains with seed `seed + t`",

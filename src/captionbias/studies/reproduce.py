@@ -11,6 +11,7 @@ from captionbias.errors import missing, unknown
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.studies import papers  # noqa: F401  fills TABLES
 from captionbias.studies.tables import TABLES, VECTORS, Experiment, PaperTable
+from captionbias.warnings import warn
 
 
 def find_table(paper: str, name: str) -> PaperTable:
@@ -59,6 +60,9 @@ def reproduce(
     for need in table.needs:
         if lacking.get(need):
             raise missing(need, f"must be given: {paper} {name} is measured on them")
+    for row in captioners:
+        if near := table.near_name(row):
+            warn(f"{row!r} is not a captioner of {paper}: is it {near!r}? Then call it so, and print is beside it")
     experiment = Experiment(table, captioners, encoders, vectors, shares or {}, fast, watch, options)
     table.measure(experiment)
     return experiment
@@ -67,5 +71,7 @@ def reproduce(
 def listing() -> Iterator[Grid]:
     for paper, tables in TABLES.items():
         ordered = sorted(tables.values(), key=lambda one: int(re.findall(r"\d+", one.name)[0]))
-        rows: list[list[Cell]] = [[one.name, one.title, ", ".join(one.needs)] for one in ordered]
+        rows: list[list[Cell]] = [
+            [one.name, one.title.format(attacker=one.attacker), ", ".join(one.needs)] for one in ordered
+        ]
         yield Grid(f"{paper}: {ordered[0].source}", columns("table", "what it measures", "needs"), rows)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from captionbias.statistics.samples import Estimate
 CONVEX = ("bow", "linear")
 VECTORS = ("glove-wiki-gigaword-50", "fasttext-wiki-news-subwords-300")  # of DBAC's paper, by gensim's names
 TOLD = ("trials", "seeds", "epochs")
+ALIASES = {"updn": "updown", "nicplusequalizer": "nicequalizer"}  # the papers call one captioner by two names
+NEAR = 0.7  # of two names, by difflib: from here on one may be meant by the other
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,8 @@ class PaperTable:
 
     Attributes:
         source: of the paper.
-        checkpoints: names that captioners of the paper have beside its own.
-        title, digits: of the table.
+        checkpoints: names that captioners of the paper have beside its own, without signs and blanks.
+        title, digits: of the table; `{attacker}` in the title is the paper's `attacker` or what takes its place.
         attribute, labels: what is measured, and of images with which labels, all when empty.
         images: how many the paper has.
         needs: what it cannot do without.
@@ -40,6 +44,7 @@ class PaperTable:
     measure: Callable[[Experiment], None]
     source: str
     title: str
+    attacker: str = ""
     checkpoints: Mapping[str, str] = field(default_factory=dict)
     attribute: str = "gender"
     labels: Sequence[str] = ()
@@ -51,17 +56,26 @@ class PaperTable:
 
     def print_of(self, column: str, row: str) -> float | None:
         """The printed number of a column for a captioner of this name."""
-        return self.printed.get(column, {}).get(self.printed_name(row))
+        return self.printed.get(column, {}).get(self.printed_name(row) or "")
 
-    def printed_name(self, row: str) -> str:
-        """What the paper calls a captioner."""
-        name = row.lower().replace("+", "_plus")
-        return self.checkpoints.get(name, name)
+    def printed_name(self, row: str) -> str | None:
+        """What the paper calls a captioner, whatever signs and capitals its name has; None for one that it has not."""
+        letters = {**ALIASES, **self.checkpoints}.get(_letters(row), _letters(row))
+        return next((name for name in self.names if _letters(name) == letters), None)
+
+    def near_name(self, row: str) -> str | None:
+        """The captioner of the paper that one of another name may be."""
+        near = get_close_matches(_letters(row), map(_letters, self.names), 1, NEAR)
+        return self.printed_name(near[0]) if near and self.printed_name(row) is None else None
 
     @property
     def names(self) -> list[str]:
         """The rows that the paper prints."""
         return [*dict.fromkeys(row for of in self.printed.values() for row in of)]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower().replace("+", "plus"))
 
 
 TABLES: dict[str, dict[str, PaperTable]] = {}  # by paper and name; the modules of `papers` fill it
@@ -93,6 +107,7 @@ class Experiment:
         options: of metrics, in place of the protocol's.
         columns: estimates by column and row.
         gains: likewise, what attackers learned.
+        attacked_by: the attackers of the table, or those in their place.
         signatures: of everything that was measured.
     """
 
@@ -107,10 +122,13 @@ class Experiment:
     columns: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     gains: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     signatures: list[str] = field(default_factory=list)
+    attacked_by: Sequence[str] = ()
 
     def attackers(self, *of_paper: str) -> Sequence[str]:
-        """The table's attackers, or those in their place."""
-        return self.encoders or (CONVEX if self.fast else of_paper)
+        """The table's attackers, or those in their place: one for one."""
+        chosen = self.encoders or (CONVEX if self.fast else of_paper)
+        self.attacked_by = chosen if len(of_paper) > 1 else chosen[:1]
+        return self.attacked_by
 
     def measured(self, metric: str, *captions: Captions, **protocol: Any) -> Measurement:
         """Captions, or the protocol's labels, by a metric with the protocol's options but for those that were given."""
@@ -120,8 +138,8 @@ class Experiment:
             options.pop("images", None)  # others could read them, which no paper's table asks
         if metric == "imagecaptioner2" and self.fast:
             protocol["preset"] = "fast"
-        if metric in ("lic", "dbac"):
-            protocol.setdefault("encoder", next(iter(self.attackers()), None))
+        if metric in ("lic", "dbac") and "encoder" not in protocol:
+            protocol["encoder"] = next(iter(self.attackers()), None)
         aligned = protocol.get("alignment", "contextual" if metric == "dbac" else None) == "contextual"
         if aligned and captions and captions[0].predictions:
             protocol.setdefault("vectors", self.vectors[0])
@@ -162,12 +180,18 @@ class Experiment:
             cells[title] = [_cell(column.get(row), table.digits) for row in rows]
             if any(table.print_of(title, row) is not None for row in rows):
                 cells[f"{title},\nprinted"] = [table.print_of(title, row) for row in rows]
-        yield _grid(f"{table.paper}, {table.name}: {table.title}", rows, cells, table.digits, self.about)
+        yield _grid(f"{table.paper}, {table.name}: {self.title}", rows, cells, table.digits, self.about)
         if self.gains:
             gains = {title: [_cell(column.get(row), 1) for row in rows] for title, column in self.gains.items()}
             title = "What attackers learned: points of 100 by which the truth is more probable than by base rates"
             meaning = "An attacker whose interval does not lie above 0 has learned nothing, and its score says nothing."
             yield _grid(title, rows, gains, 1, meaning)
+
+    @property
+    def title(self) -> str:
+        """The table's, with the attackers that were taken."""
+        taken = ", ".join(self.attacked_by) if self.fast or self.encoders else self.table.attacker
+        return self.table.title.format(attacker=taken)
 
     @property
     def about(self) -> str:
@@ -200,7 +224,7 @@ class Experiment:
         gains = {
             title: {row: gain.flat("value") for row, gain in column.items()} for title, column in self.gains.items()
         }
-        facts = {"paper": table.paper, "table": table.name, "title": table.title, "source": table.source}
+        facts = {"paper": table.paper, "table": table.name, "title": self.title, "source": table.source}
         return {**facts, "about": self.about, "columns": columns, "gains": gains, "signatures": self.signatures}
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionbias.arrays import Floats, Ids, Integers
+from captionbias.arrays import Array, Floats, Ids, Integers
 from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.workers import threads
@@ -24,6 +24,7 @@ UNKNOWN_ROW, PADDING_ROW, FIRST_WORD_ROW = 0, 1, 2
 POOL = 100
 TEST_BATCH = 256
 READ_AT_ONCE = 512  # captions, with gradients
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 _one_at_a_time = Lock()  # threads share torch's random numbers
 
@@ -123,18 +124,36 @@ def fit(
     Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, into logits
     `(captions, outputs)`. Every random number is the trial's own.
     """
-    words, count = vocabulary(trial)
     with threads(1), own_random_numbers(trial.seed, device):
-        network = make(count, outputs(trial))
-        if base_rates:
-            start_at_base_rates(network.get_submodule("head"), trial)
-        learner = Learner(trial, words, network.to(device), precision)
-        learner.train(adam(network, schedule), epochs(trial, schedule))
+        learner = begun(trial, make, precision, device, base_rates)
+        learner.train(adam(learner.network.parameters(), schedule), epochs(trial, schedule))
         return FittedNetwork(trial, learner.scores(trial.test), learner)
 
 
-def adam(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
-    return torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
+def begun(
+    trial: Trial, make: Callable[[int, int], nn.Module], precision: str, device: torch.device, base_rates: bool
+) -> Learner:
+    """A network as `fit` makes it, before its first step."""
+    words, count = vocabulary(trial)
+    network = make(count, outputs(trial))
+    if base_rates:
+        start_at_base_rates(network.get_submodule("head"), trial)
+    return Learner(trial, words, network.to(device), precision)
+
+
+def adam(parameters: Iterable[Tensor], schedule: Schedule) -> torch.optim.Optimizer:
+    return torch.optim.Adam(parameters, lr=schedule.learning_rate, fused=True)
+
+
+def descend(optimizer: torch.optim.Optimizer, losses: Iterable[Tensor], precision: str) -> None:
+    """A step down each loss. In 16 bits small gradients are lost: fp16 has larger ones, and the same steps."""
+    scale = 1024.0 if precision == "fp16" else 1.0
+    for group in optimizer.param_groups:
+        group["eps"] *= scale
+    for loss in losses:
+        (loss * scale).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +167,7 @@ class Learner:
 
     def train(self, optimizer: torch.optim.Optimizer, steps: Iterable[Integers]) -> None:
         self.network.train()
-        for rows in steps:
-            optimizer.zero_grad()
-            loss_of(self.trial, self._answers(rows), rows).backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-        self.network.zero_grad()  # gradients would travel and be kept with the network
+        descend(optimizer, (loss_of(self.trial, self._answers(rows), rows) for rows in steps), self.precision)
         self.network.requires_grad_(False).eval()
 
     def scores(self, rows: Integers) -> TrialScores:
@@ -174,16 +189,22 @@ class Learner:
     def tokens(self, rows: Integers) -> tuple[Tensor, Tensor]:
         """These captions as rows of what it looks up, padded, and their lengths; where the network is."""
         device = next(self.network.parameters()).device
-        tokens, lengths = (torch.from_numpy(table).to(device) for table in pad(self.trial, self.words, rows))
+        tokens, lengths = (there(table, device) for table in pad(self.trial, self.words, rows))
         return tokens, lengths
 
     def _answers(self, rows: Integers) -> Tensor:
         return logits_of(self.network, *self.tokens(rows), self.precision)
 
 
+def there(array: Array, device: torch.device) -> Tensor:
+    """An array on a device; a step on a GPU does not wait for it."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
 def logits_of(network: nn.Module, tokens: Tensor, lengths: Tensor, precision: str) -> Tensor:
     """A network's answers, in 32 bits; ValueError if they are not finite once it is trained."""
-    with torch.autocast(tokens.device.type, torch.bfloat16, enabled=precision == "bf16"):
+    with torch.autocast(tokens.device.type, DTYPES[precision], enabled=precision != "fp32"):
         logits: Tensor = network(tokens, lengths)
     if not (network.training or torch.isfinite(logits).all()):
         raise ValueError(f"encoder {type(network).__qualname__}: once trained, its logits are not all finite")
@@ -192,7 +213,7 @@ def logits_of(network: nn.Module, tokens: Tensor, lengths: Tensor, precision: st
 
 def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
     """The loss, a mean over a step's captions, of multi-label ones the sum over their tasks."""
-    wanted = torch.as_tensor(trial.examples.targets[rows], device=logits.device)
+    wanted = there(trial.examples.targets[rows], logits.device)
     if logits.shape[1] > 1 and not trial.examples.multilabel:
         return functional.cross_entropy(logits, wanted)
     each = functional.binary_cross_entropy_with_logits(logits, wanted.float().view_as(logits), reduction="sum")

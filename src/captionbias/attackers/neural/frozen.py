@@ -42,7 +42,7 @@ class FrozenEncoder:
         with threads(1), own_random_numbers(trial.seed, self.device):
             network = OnTable(table, self._head(numbered, table.shape[1])).to(self.device)
             learner = Learner(numbered, np.arange(len(table), dtype=np.int32), network, "fp32")
-            learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
+            learner.train(adam(network.parameters(), self.recipe.schedule), epochs(numbered, self.recipe.schedule))
             return Fitted(trial, learner.scores(trial.test))
 
     def _embedded(self, examples: Examples) -> tuple[Examples, Tensor]:

@@ -56,18 +56,23 @@ class RecurrentEncoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, values: Tensor, lengths: Tensor) -> Tensor:
-        time, ends = torch.arange(values.shape[1], device=values.device), lengths[:, None]
-        mirror = torch.where(time < ends, ends - 1 - time, time)
+        mirror = mirrored(values, lengths)
         for layer in self.layers:
             values = self.dropout(values)
-            states = [read(_at(values, mirror) if way else values)[0] for way, read in enumerate(layer)]
-            values = torch.cat([_at(read, mirror) if way else read for way, read in enumerate(states)], 2)
-        return torch.cat([_at(read, ends - 1)[:, 0] for read in states], 1)
+            states = [read(at(values, mirror) if way else values)[0] for way, read in enumerate(layer)]
+            values = torch.cat([at(read, mirror) if way else read for way, read in enumerate(states)], 2)
+        return torch.cat([at(read, lengths[:, None] - 1)[:, 0] for read in states], 1)
 
 
-def _at(values: Tensor, places: Tensor) -> Tensor:
-    """The values at these places of each caption: `(B, T, F)` and `(B, N)` give `(B, N, F)`."""
-    return values.gather(1, places[..., None].expand(-1, -1, values.shape[2]))
+def mirrored(values: Tensor, lengths: Tensor) -> Tensor:
+    """The places of each caption's words from its end, `(..., B, T)`, of values `(..., B, T, F)`; padding stays."""
+    time, ends = torch.arange(values.shape[-2], device=values.device), lengths[..., None]
+    return torch.where(time < ends, ends - 1 - time, time)
+
+
+def at(values: Tensor, places: Tensor) -> Tensor:
+    """The values at these places of each caption: `(..., B, T, F)` and `(..., B, N)` give `(..., B, N, F)`."""
+    return values.gather(-2, places[..., None].expand(*places.shape, values.shape[-1]))
 
 
 class TransformerEncoder(nn.Module):

@@ -63,10 +63,11 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
     def encode(texts: list[str]) -> Embeddings:
         import torch
 
+        half = torch.float16 if precision == "fp16" else torch.bfloat16
         with (
             threads(cores()),
             no_threads_of_tokenizers(),
-            torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
+            torch.autocast(device.type, half, enabled=precision != "fp32"),
         ):
             features = load().encode(
                 whole_characters(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,13 +12,13 @@ from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
 from captionbias.attackers.pretrained.models import KNOWN
-from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.captions import Captions, check_captions
 from captionbias.errors import InputError
+from captionbias.scores.omega import normalized_difference, number_sets
 from captionbias.statistics.intervals import coefficient_of_variation
 from captionbias.studies.tables import Experiment, table
 from captionbias.synthetic import plant_verbs
-from captionbias.text import Tokens
+from captionbias.text import Tokens, load_lexicon
 
 PAPER = "dbac-2026"
 VERBS = {"30:20": 0.6, "35:15": 0.7, "40:10": 0.8, "45:5": 0.9}  # which share of the verbs goes with the gender
@@ -69,6 +69,17 @@ def by_encoder(run: Experiment, metric: str, encoders: Sequence[str]) -> None:
             run.score("lic", {encoder: "lic"}, 0.01, encoder=encoder, **CONTEXTUAL)
         else:
             run.score("dbac", {encoder: "dbac_t_to_a"}, encoder=encoder, **T_TO_A)
+
+
+def beside_weights(run: Experiment, measure: Callable[..., None]) -> None:
+    """A table of pretrained encoders, beside DBAC T to A of what captions name of the attribute alone: without an
+    attacker and without tasks the mean weight of a caption is the sum of `P(g)^2` (Eq. 6)."""
+    measure(run, encoders=SENTENCES)
+    for row, captions in run.captioners.items():
+        named = captions.named(load_lexicon(run.table.attribute), "words")
+        sides = np.split(number_sets(named)[0], [captions.words("words").model_rows])
+        weights = [float(((np.bincount(side) / len(side)) ** 2).sum()) for side in sides]
+        run.put(row, {"weights alone": float(normalized_difference(*weights))})
 
 
 def variation(run: Experiment, encoders: Sequence[str]) -> None:
@@ -128,16 +139,16 @@ def human_bias(run: Experiment, metric: str) -> None:
 
 @table(PAPER, "table-9")
 def both_directions(run: Experiment) -> None:
-    for direction, title in DIRECTIONS.items():
-        run.score("dbac", {title: f"dbac_{direction}"}, 100, preset="dbac-2026-published", directions=[direction])
+    run.score("dbac", {"A to T": "dbac_a_to_t"}, 100, preset="dbac-2026-published", directions=["a_to_t"])
+    run.score("dbac", {"T to A": "dbac_t_to_a"}, 100, **usual(run), **T_TO_A)
 
 
 # Of gender and of race.
 table(PAPER, "table-5a", "table-6a")(partial(variation, encoders=SCRATCH))
-table(PAPER, "table-5b", "table-6b")(partial(variation, encoders=SENTENCES))
+table(PAPER, "table-5b", "table-6b")(partial(beside_weights, measure=variation))
 table(PAPER, "table-8a", "table-17a")(partial(human_bias, metric="dbac"))
 table(PAPER, "table-8b", "table-17b")(partial(human_bias, metric="lic"))
 table(PAPER, "table-10", "table-13")(partial(by_encoder, metric="dbac", encoders=SCRATCH))
 table(PAPER, "table-11", "table-14")(partial(by_encoder, metric="lic", encoders=SCRATCH))
-table(PAPER, "table-12a", "table-15a")(partial(by_encoder, metric="dbac", encoders=SENTENCES))
+table(PAPER, "table-12a", "table-15a")(partial(beside_weights, measure=partial(by_encoder, metric="dbac")))
 table(PAPER, "table-12b", "table-15b")(partial(by_encoder, metric="lic", encoders=SENTENCES))

@@ -50,7 +50,7 @@ def unseen(run: Experiment) -> None:
 
 
 def attributed(run: Experiment, encoder: str) -> None:
-    [encoder, *_] = run.attackers(encoder)
+    [encoder] = run.attackers(encoder)
     for row, captions in run.captioners.items():
         measured = run.measured("lic", captions, encoder=encoder, seeds=SEEDS, keep_attackers=len(SEEDS))
         measured_quality = explain(measured)
