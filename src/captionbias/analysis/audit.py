@@ -14,9 +14,17 @@ from typing import Any
 import numpy as np
 
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
+from captionbias.analysis.compare import (
+    Comparison,
+    check_counts,
+    corrected,
+    margins_by_metric,
+    measure_together,
+    replicates_for,
+)
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.checks import of_known_labels
+from captionbias.bench.measurement import Counted
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
 from captionbias.bench.reading import as_values
 from captionbias.captions import Captions, captions_of, check_captioners, uncross
@@ -243,6 +251,38 @@ def audit(
         signatures=signatures,
         alone=alone,
         evidence=evidence,
+    )
+
+
+def audit_counts(
+    captioners: Mapping[str, Counted],
+    *,
+    seed: int = 0,
+    bootstrap: int | None = None,
+    margins: Mapping[str, float] | None = None,
+    watch: Watch | None = None,
+) -> Audit:
+    """The same by sway, of what `captionbias.counting` counted of each captioner's captions: without words, A to T and
+    the captions themselves, which counts do not have."""
+    count = replicates_for(["sway"], len(captioners)) if bootstrap is None else bootstrap
+    chance: dict[str, Any] = {"seed": seed, "bootstrap": replicate_count("bootstrap", count)}
+    of_metric = margins_by_metric(margins, ["sway"])["sway"]
+    checked = check_counts(captioners)
+    comparison = measure_together(checked, "sway", margins=of_metric, watch=watch, details=True, **chance)
+    first = next(iter(captioners.values()))
+    counted = next(iter(comparison.measurements.values())).details or {}
+    return Audit(
+        captioners=tuple(captioners),
+        images=first.images,
+        image_set=first.image_set,
+        attribute_counts=counted["attribute_counts"],
+        human_captions=0,
+        comparisons={"sway": comparison},
+        words={},
+        quality={},
+        missing=(Message("words, A to T and captions: counts do not have them; report a sample of the captions"),),
+        settings={"metrics": ["sway"], **dict(first.metrics["sway"].options), **chance},
+        signatures={"sway": comparison.signature},
     )
 
 

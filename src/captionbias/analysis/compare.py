@@ -179,15 +179,20 @@ def compare(
         "trust_rows": trust_rows,
         "scene": scene,
     }
-    sets = {of.image_set for of in captioners.values() if isinstance(of, Counted)}
-    if len(sets) > 1:
-        raise InputError("captioners", "are counts of different images: count the same")
-    checked = captioners if sets else check_captioners(captioners, **people)
+    counted = any(isinstance(of, Counted) for of in captioners.values())
+    checked = check_counts(captioners) if counted else check_captioners(captioners, **people)
     margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
     return measure_together(
         checked, metric, scores=scores, against=against, margins=margins, bootstrap=replicates, watch=watch, **options
     )
+
+
+def check_counts(captioners: Mapping[str, Counted]) -> Mapping[str, Counted]:
+    """The counts; InputError if they are of different images."""
+    if len({counts.image_set for counts in captioners.values()}) > 1:
+        raise InputError("captioners", "are counts of different images: count the same")
+    return captioners
 
 
 def replicates_for(

@@ -68,7 +68,6 @@ CAPTIONERS: Options = {
     "predictions": file_option(
         list[str],
         f"A captioner's captions; repeat it for each captioner: {FROM}",
-        default=Parameter.empty,
         metavar="<file|name=file>",
     ),
     "prediction_column": column_option(

@@ -11,6 +11,7 @@ from typing import Any
 
 from captionbias.cli.options import (
     CAPTIONERS,
+    COUNTS,
     FILES,
     MARGINS,
     METRICS,
@@ -21,6 +22,7 @@ from captionbias.cli.options import (
     split_options,
 )
 from captionbias.cli.terminal import console, read_captioners, say, steps
+from captionbias.errors import missing
 
 WRITTEN: Options = {
     "output": result_option(
@@ -37,7 +39,9 @@ REPORTED = (
     )
     | REPLICATES
 )
-OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | MARGINS | WRITTEN
+OPTIONS = CAPTIONERS | COUNTS | FILES | METRICS | REPORTED | MARGINS | WRITTEN
+
+OF_COUNTS = "seed", "bootstrap", "margins"  # the rest was chosen when captions were counted
 
 
 def report(
@@ -53,7 +57,7 @@ def report(
 
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.analysis.audit import audit
+    from captionbias.analysis.audit import audit, audit_counts
     from captionbias.io.files import check_ending, write_text
     from captionbias.io.formats import write_json
     from captionbias.report.html import check_installed, write_report
@@ -62,8 +66,15 @@ def report(
     check_ending(output, ".html", ".htm", ".md")
     check_installed()
     files, chosen = split_options(values)
+    if not files["predictions"] and not files["counts"]:
+        raise missing("predictions", "and what captionbias count wrote are both missing: give one")
     with steps() as watch:
-        audited = audit(read_captioners(**files), metrics=metrics or None, watch=watch, **chosen)
+        captioners = read_captioners(**files)
+        if files["counts"]:
+            options = {name: value for name, value in chosen.items() if name in OF_COUNTS}
+            audited = audit_counts(captioners, watch=watch, **options)
+        else:
+            audited = audit(captioners, metrics=metrics or None, watch=watch, **chosen)
     if console.quiet:
         return
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
