@@ -35,7 +35,7 @@ def together(data: Data, earlier: Data) -> Data:
             tables.append(table)
             roles[table.name] = CAPTIONER
     columns = replace(data.columns, prediction_column=(caption,))
-    return counted(replace(as_said(tables, roles), columns=columns))
+    return counted(replace(as_said(tables, roles), columns=columns, compared=True))
 
 
 def _others(data: Data) -> dict[str, Table]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 GAP = 2  # blanks between two columns in a terminal
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 NO_BREAK = "\xa0"  # stands for a blank that no line is folded at
 
 
@@ -84,6 +85,19 @@ class Grid(NamedTuple):
                 yield from cell.estimate[:3] if isinstance(cell, Scored) else (cell, *[None, None] * scored)
 
         return csv_text(names, (list(numbers(row)) for row in self.rows if row))
+
+    def latex(self) -> Iterator[str]:
+        """The lines of the table in LaTeX, for booktabs."""
+        yield rf"\begin{{tabular}}{{{''.join('r' if column.form else 'l' for column in self.columns)}}}"
+        for number, cells in enumerate([[column.name for column in self.columns], *self.texts()]):
+            yield from [r"\toprule"] * (number == 0) + [r"\midrule"] * (number == 1)
+            yield (
+                " & ".join(
+                    re.sub(r"[&%$#_{}~^\\]", lambda sign: LATEX.get(sign[0], rf"\{sign[0]}"), cell) for cell in cells
+                )
+                + r" \\"
+            )
+        yield from (r"\bottomrule", r"\end{tabular}", "")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """The table for rich, without frames, which would take room. Text folds at blanks, outside of intervals;
