@@ -12,6 +12,7 @@ from captionbias.analysis.audit import audit
 from captionbias.bench.catalogue import main_scores
 from captionbias.bench.sentence import words_of
 from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LIKE, MORE, NOTHING_FOUND
+from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import Result, sway
 from captionbias.metrics.sway.claims import gap_claim
 from captionbias.report.html import html_report
@@ -111,6 +112,11 @@ def test_what_was_left_out_is_told_with_what_was_measured(defaults):
     note = "400 of 1,000 images have no label in gender and are left out (first: 7, 8)"
     board, noted = audit_leaderboard(defaults), changed(defaults, "sway", "some", notes=[note])
     assert about(board, noted).endswith("400 of 1,000 images have no label in gender and are left out.")
+    people = vars(plant(200))
+    nic = check_captions(**people, image_ids=range(200))
+    with pytest.warns(CaptionBiasWarning, match="not every captioner"):
+        told = audit({"nic": nic, "sat": nic.select(range(150))}, metrics=["lic"], **QUICK)
+    assert "50 of 200 images of nic are left out: not every captioner has" in about(audit_leaderboard(told), told)
 
 
 SIGNS = (-6, 0, 6)
@@ -384,3 +390,10 @@ def test_what_was_measured_what_was_returned_and_what_a_file_holds_are_shown_ali
     assert "background:#ffffff" in shown._repr_svg_()
     with pytest.raises(ValueError, match=r"does not end in \.svg"):
         shown.save(tmp_path / "nic.png")
+
+
+def test_what_is_tolerated_is_said_with_the_verdict(defaults):
+    told = replace(defaults, settings=defaults.settings | {"margins": {"sway_wrong_gap": 5.0}})
+    said = {row.name: row.said for row in audit_leaderboard(told).rows}
+    assert said["most"].endswith("; gap in wrong names beyond 5")
+    assert said["none"].endswith("gap in wrong names within 5")

@@ -178,16 +178,14 @@ def leaderboard(
     board = Leaderboard([], [], None, [], called, beside, asked, wrong, tasks)
 
     scores = _scores(estimates, verdicts, first)
-    bars = {
-        name: [
-            *(Bar(of[value].every, fixed(of[value].every.value, 0), verdicts.get((name, GAP), "")) for value in values),
-            *(
-                _bar(one, estimates.get(name, {}), verdicts.get((name, one.key), ""), details.get(name))
-                for one in scores
-            ),
-        ]
-        for name, of in (wrong or {name: {} for name in estimates}).items()
-    }
+    bars: dict[str, list[Bar]] = {}
+    for name, of in (wrong or {name: {} for name in estimates}).items():
+        words = [verdicts.get((name, key), "") for key in NAMING]
+        word = next((word for word in words if word in BEYOND), words[0])
+        bars[name] = [Bar(of[value].every, fixed(of[value].every.value, 0), word) for value in values]
+        for score in scores:
+            said = verdicts.get((name, score.key), "")
+            bars[name].append(_bar(score, estimates.get(name, {}), said, details.get(name)))
     columns = [Column(f"{group(one)} {board.misnaming(one)}", f"of 100 {group(one)}", 0) for one in values]
     for place, score in enumerate(scores, len(values)):
         title = (TITLES.get(score.key, score.label) if details else score.label).format(**called)
@@ -342,7 +340,27 @@ def audit_leaderboard(audit: Audit) -> Leaderboard:
     details = {
         name: audit.measurement("sway", name).flat()["details"] for name in audit.captioners if metrics == ["sway"]
     }
-    return leaderboard(estimates, audit.verdicts, named_things(audit), details)
+    board = leaderboard(estimates, audit.verdicts, named_things(audit), details)
+    margins = audit.settings.get("margins", {})
+    rows = [
+        row._replace(said="; ".join([row.said, *_tolerated(estimates[row.name], margins)]).strip("; "))
+        for row in board.rows
+    ]
+    return board._replace(rows=rows)
+
+
+def _tolerated(estimates: Mapping[str, Estimate], margins: Mapping[str, float]) -> Iterator[str]:
+    """Whether scores are within what is tolerated of them."""
+    for key in margins.keys() & estimates.keys():
+        most, (low, high) = margins[key], estimates[key].ends
+        word = (
+            "within"
+            if -most <= low <= high <= most
+            else "beyond"
+            if low > most or high < -most
+            else "not surely within"
+        )
+        yield f"{SCORES[key].label.split(',')[0]} {word} {most:g}"
 
 
 def title(board: Leaderboard, results: Mapping[str, Sequence[Result]], verdicts: Mapping[tuple[str, str], str]) -> str:
@@ -458,7 +476,7 @@ def left_out(audit: Audit) -> Iterator[str]:
     """Of how many images each cause left some out."""
     notes = dict.fromkeys(plain(note) for name in audit.captioners for note in audit.notes(name))
     for note in dict.fromkeys(note.split(": ", 1)[-1].partition(" (first")[0] for note in notes):
-        if " images " in note and note.endswith("left out"):
+        if " images " in note and "left out" in note:
             yield note
 
 
