@@ -160,7 +160,7 @@ def test_the_first_screen_shows_an_example_of_which_nothing_is_kept(opened, serv
     trained = sorted((served.folder / "cache").rglob("*"))
     with opened() as page:
         example = page.frame_locator("iframe[src='example']")
-        picture, answer = example.locator("details.row").first, example.locator("h1")
+        picture, answer = example.locator(".rows .row").first, example.locator("h1")
         for width, height in ((1440, 900), (1000, 800), (390, 844)):
             page.set_viewport_size({"width": width, "height": height})
             picture.wait_for()

@@ -77,7 +77,7 @@ def report(run: Run) -> str:
     # In another element the frame is another one: a new address in the same would be a step of the back button.
     tag = "div" if whole else "section"
     framed = frame(f"run/{run.id}/report?part={'whole' if whole else 'first'}", "The result")
-    return f"<{tag}>{f'<p>{link}</p>' if whole else ''}{framed}</{tag}>"
+    return f"<{tag}>{framed}{f'<p>{link}</p>' if whole else ''}</{tag}>"
 
 
 def downloads(run: Run) -> str:

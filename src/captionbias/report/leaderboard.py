@@ -51,7 +51,7 @@ NAMING = [
 ]
 TITLES = {
     WORDS: "Other words tied to the {value}",
-    OBJECTS: "{tasks} named tied to the {value}",
+    OBJECTS: "{tasks} tied to the {value}",
     UNNAMED: "One {value} left out",
 }
 FINE = {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND}
@@ -138,7 +138,7 @@ class Leaderboard(NamedTuple):
     @property
     def legend(self) -> str:
         """What is seen in the rows."""
-        more = "more than people" if self.people else "differs"
+        more = "more than people" if self.yardstick.than else "differs"
         parts = [f"Solid bar: {more}. Pale bar: not so, or not clear."]
         parts += ["Grey line: another person."] * bool(self.people)
         return " ".join([*parts, "Thin line: 95% interval.", self.yardstick.short]).strip()
@@ -188,14 +188,16 @@ def leaderboard(
             bars[name].append(_bar(score, estimates.get(name, {}), said, details.get(name)))
     columns = [Column(f"{group(one)} {board.misnaming(one)}", f"of 100 {group(one)}", 0) for one in values]
     for place, score in enumerate(scores, len(values)):
-        title = (TITLES.get(score.key, score.label) if details else score.label).format(**called)
+        name = (TITLES.get(score.key, score.label) if details else score.label).format(**called)
         unit = score.scale.unit.replace("captions of 100", "of 100 captions") + beside.than * bool(details)
-        example = (
-            _example({name: own[place] for name, own in bars.items()}, details)
-            if score.key == WORDS and details
-            else ""
-        )
-        columns.append(Column(title, unit, score.digits, example=example))
+        of_score = {name: own[place] for name, own in bars.items()}
+        example = _example(of_score, details) if score.key == WORDS and details else ""
+        whom = {bar.text.partition(" ")[2] for bar in of_score.values() if bar.estimate}
+        if score.key == UNNAMED and len(whom) == 1:
+            name = f"{whom.pop()} left out more"
+            for own in bars.values():
+                own[place] = own[place]._replace(text=own[place].text.partition(" ")[0])
+        columns.append(Column(name, unit, score.digits, example=example))
     keys = [*values, *(score.key for score in scores)]
     of_scale = ["names"] * len(values) + [one.key if details else f"{one.metric} {one.digits}" for one in scores]
     for number, column in enumerate(columns):
