@@ -153,6 +153,9 @@ def test_a_click_shows_all_captions_of_the_captioner_that_name_the_wrong_value(s
     captions = [item.locator("dd").first.text_content() for item in page.locator(".panel li").all()]
     assert len(captions) == images > 5
     assert all(re.search(r"\b(man|boy|guy)\b", text) for text in captions)
+    leans = {row["task"]: row["goes_with"] for row in swayed.details("sway", "biased")["leans"]}
+    marked = {leans.get(text) for text in page.locator(".panel dd mark").all_text_contents()}
+    assert marked == {None, "male"}, "people, and objects that go with men"
 
 
 @NEEDS_BROWSER

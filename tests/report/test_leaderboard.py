@@ -31,6 +31,7 @@ from captionbias.report.picture import captioner_picture, captioner_rows, pictur
 from captionbias.report.quotes import behind, examples
 from captionbias.report.rows import Row, rows_csv, rows_markdown, rows_of
 from captionbias.report.svg import CHARACTER, WIDE
+from captionbias.report.terminal import comparison_tables
 from captionbias.report.wording import interval, shortened, verdict_text
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
@@ -179,6 +180,8 @@ def test_two_captioners_are_told_apart_by_their_paired_difference(swayed, defaul
     )
     assert between[0].sure == (between[0].estimate.low > 0 or between[0].estimate.high < 0)
     assert between[0].estimate.low < between[0].estimate.value < between[0].estimate.high
+    terminal, *_ = comparison_tables(swayed.comparisons["sway"])
+    assert (terminal.title, len(terminal.rows)) == (gap_title(board, between), 3)
     unclear = [gap and gap._replace(sure=False) for gap in between]
     assert gap_title(board, unclear) == "No difference between biased and faithful is more than chance."
     assert gaps(audit_leaderboard(defaults), defaults.comparisons) == []

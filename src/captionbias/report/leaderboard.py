@@ -185,18 +185,21 @@ def leaderboard(
         bars[name] = [Bar(of[value].every, fixed(of[value].every.value, 0), word) for value in values]
         for score in scores:
             said = verdicts.get((name, score.key), "")
-            bars[name].append(_bar(score, estimates.get(name, {}), said, details.get(name)))
+            bars[name].append(_bar(score, estimates.get(name, {}), said))
     columns = [Column(f"{group(one)} {board.misnaming(one)}", f"of 100 {group(one)}", 0) for one in values]
     for place, score in enumerate(scores, len(values)):
         name = (TITLES.get(score.key, score.label) if details else score.label).format(**called)
         unit = score.scale.unit.replace("captions of 100", "of 100 captions") + beside.than * bool(details)
         of_score = {name: own[place] for name, own in bars.items()}
         example = _example(of_score, details) if score.key == WORDS and details else ""
-        whom = {bar.text.partition(" ")[2] for bar in of_score.values() if bar.estimate}
-        if score.key == UNNAMED and len(whom) == 1:
-            name = f"{whom.pop()} left out more"
-            for own in bars.values():
-                own[place] = own[place]._replace(text=own[place].text.partition(" ")[0])
+        if score.key == UNNAMED:
+            whose = [whose_gap(details[one], "unnamed") for one, bar in of_score.items() if bar.verdict in BEYOND]
+            worse = [value for value, more in filter(None, whose) if more]
+            if worse and len(first["level"]) == 2:
+                name = f"{group(worse[0])} left out more"
+                if worse[0] != first["level"][0]["attribute"]:  # of whom a gap is that is below 0
+                    for own in bars.values():
+                        own[place] = _turned(own[place], score)
         columns.append(Column(name, unit, score.digits, example=example))
     keys = [*values, *(score.key for score in scores)]
     of_scale = ["names"] * len(values) + [one.key if details else f"{one.metric} {one.digits}" for one in scores]
@@ -225,19 +228,24 @@ def _scores(
     return [SCORES[key] for key in keys if key != OBJECTS or first["settings"]["tasks"] != "named"]
 
 
-def _bar(score: Score, own: Mapping[str, Estimate], verdict: str, details: Mapping[str, Any] | None) -> Bar:
+def _bar(score: Score, own: Mapping[str, Estimate], verdict: str) -> Bar:
     """Of people, who have no estimates of their own, 0."""
     estimate = own.get(score.key)
     if estimate is None:
         return Bar(None, NOTHING if own else "0")
     if score.key == WORDS and (verdict == NOTHING_FOUND or estimate.low is None):
         return Bar(None, "none found" if verdict == NOTHING_FOUND else "too few images", verdict)
-    if score.key == UNNAMED and (whose := whose_gap(details or {}, "unnamed")):
-        sign = 1 if (estimate.value > 0) == whose[1] else -1
-        low, high = sorted(sign * end for end in estimate.ends)
-        text = f"{fixed(abs(estimate.value), 0)} {group(whose[0])}"
-        return Bar(Estimate(sign * estimate.value, low, high), text, verdict)
     return Bar(estimate, fixed(estimate.value, score.digits), verdict)
+
+
+def _turned(bar: Bar, score: Score) -> Bar:
+    """The gap of the other of two values."""
+    if bar.estimate is None:
+        return bar
+    low, high = (None if end is None else -end for end in (bar.estimate.high, bar.estimate.low))
+    return bar._replace(
+        estimate=Estimate(-bar.estimate.value, low, high), text=fixed(-bar.estimate.value, score.digits)
+    )
 
 
 def _example(bars: Mapping[str, Bar], details: Mapping[str, Mapping[str, Any]]) -> str:

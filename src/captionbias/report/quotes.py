@@ -107,6 +107,9 @@ def examples(audit: Audit, board: Leaderboard) -> Iterator[Quote]:
     shown: set[str] = set()
     for name, value in swayed or worst:
         groups = [one for one in behind(audit, board, name) if value in (one.value, None)]
-        for quote in [quote for one in groups for quote in one.quotes if str(quote.captioner) not in shown][:1]:
-            shown.add(str(quote.captioner))
-            yield quote
+        told = {
+            "".join(piece for piece, _ in quote.captioner).strip(" ."): quote for one in groups for quote in one.quotes
+        }
+        for text in [text for text in told if text not in shown][:1]:
+            shown.add(text)
+            yield told[text]

@@ -194,7 +194,7 @@ def bars_table(board: Leaderboard, title: str) -> Grid:
         rows.append(cells)
     marks = dict.fromkeys(f"{row.mark} {row.words}" for row in board.rows if row.mark)
     heads = columns("", *(f"{column.title}, {column.unit}" for column in board.columns))
-    return Grid(title, heads, rows, ". ".join([*marks, board.yardstick.meaning]))
+    return Grid(title, heads, rows, ". ".join(filter(None, (*marks, board.yardstick.short))))
 
 
 def sway_level(details: Mapping[str, Any]) -> Grid:
