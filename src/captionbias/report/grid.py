@@ -90,13 +90,8 @@ class Grid(NamedTuple):
         """The lines of the table in LaTeX, for booktabs."""
         yield rf"\begin{{tabular}}{{{''.join('r' if column.form else 'l' for column in self.columns)}}}"
         for number, cells in enumerate([[column.name for column in self.columns], *self.texts()]):
-            yield from [r"\toprule"] * (number == 0) + [r"\midrule"] * (number == 1)
-            yield (
-                " & ".join(
-                    re.sub(r"[&%$#_{}~^\\]", lambda sign: LATEX.get(sign[0], rf"\{sign[0]}"), cell) for cell in cells
-                )
-                + r" \\"
-            )
+            yield from {0: [r"\toprule"], 1: [r"\midrule"]}.get(number, [])
+            yield " & ".join(map(latex_text, cells)) + r" \\"
         yield from (r"\bottomrule", r"\end{tabular}", "")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -162,6 +157,10 @@ def _folded(text: str, width: int) -> str:
         words = " ".join(word.lstrip() for word in _words(line))
         folded += wrap(words, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     return "\n".join(folded).replace(NO_BREAK, " ")
+
+
+def latex_text(text: str) -> str:
+    return re.sub(r"[&%$#_{}~^\\]", lambda sign: LATEX.get(sign[0], rf"\{sign[0]}"), text)
 
 
 def columns(*names: str, form: str = "") -> tuple[GridColumn, ...]:

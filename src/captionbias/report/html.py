@@ -19,7 +19,7 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.report import leaderboard, pairs, quotes, views, wording
 from captionbias.report.doubts import doubts
-from captionbias.report.grid import cell_text
+from captionbias.report.grid import cell_text, latex_text
 from captionbias.report.svg import drawn, tone
 
 TOP = 30  # words and tasks on the page; all of them are in its data
@@ -51,14 +51,15 @@ def html_report(
     board = leaderboard.audit_leaderboard(audit)
     between = leaderboard.gaps(board, audit.comparisons)
     sentence = leaderboard.gap_title(board, between) if compared and between else leaderboard.audit_title(board, audit)
-    about, rows, signature = leaderboard.about(board, audit, data), views.rows_table(board), _signature(audit)
+    about, rows = leaderboard.about(board, audit, data), views.rows_table(board)
+    signature = "; ".join(f"{metric}: {signature}" for metric, signature in audit.signatures.items())
     cited = f"@software{{captionbias,\n  title = {{captionbias}},\n  version = {{{__version__}}},\n"
     files = {
         "captionbias.svg": drawn(board, sentence)._repr_svg_(),
         "captionbias.csv": views.scores(audit).csv(),
         "rows.csv": rows.csv(),
         "rows.tex": "\n".join(rows.latex()),
-        "captionbias.bib": f"{cited}  note = {{{sentence} {about} Signature {signature}}}\n}}\n",
+        "captionbias.bib": f"{cited}  note = {{{latex_text(f'{sentence} {about} Signature {signature}')}}}\n}}\n",
     }
     return render_template(
         _file("report.html.jinja"),
@@ -84,14 +85,9 @@ def html_report(
         top=TOP,
         shown_words=WORDS,
         made=f"captionbias {__version__}, {date.today().isoformat()}",
-        signature=signature,
         data=b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode(),
         files=json.dumps(files),
     )
-
-
-def _signature(audit: Audit) -> str:
-    return "; ".join(f"{metric}: {signature}" for metric, signature in audit.signatures.items())
 
 
 def check_installed() -> None:
