@@ -466,12 +466,12 @@ def about(board: Leaderboard, audit: Audit, data: str = "") -> str:
     """What was measured: captioners and their range, images, what was left out and why, whose labels and captions."""
     counts = listed([f"{count:,} {images_of(value)}" for value, count in audit.attribute_counts.items()])
     parts = [f"{number_word(len(audit.captioners))} captioners"] if len(audit.captioners) > 1 else []
-    column = board.columns[0] if board.wrong and board.columns else None
-    if column and len(board.rows) > 1:
-        shares = [bar.estimate.value for row in board.rows for bar in row.bars[:1] if bar.estimate]
-        if fixed(min(shares), 0) != fixed(max(shares), 0):
-            of, called = column.unit.removeprefix("of 100 "), column.title.split(" ", 1)[1]
-            parts = [f"{parts[0]}, {fixed(min(shares), 0)} to {fixed(max(shares), 0)} of 100 {of} {called}"]
+    if board.wrong and len(board.rows) > 1:
+        values = [key for key in board.keys if key in board.tasks]
+        shares = {value: [round(board.wrong[row.name][value].every.value) for row in board.rows] for value in values}
+        value = max(values, key=lambda one: max(shares[one]))
+        low, high = min(shares[value]), max(shares[value])
+        parts[0] += f", {low} to {high} of 100 {group(value)} {board.misnaming(value)}"
     parts.append(
         f"{audit.images:,} images ({counts}), {named_things(audit)['value']} as labelled{f' in {data}' * bool(data)}"
     )
