@@ -360,6 +360,8 @@ def test_what_was_found_at_least_has_no_upper_end():
     assert "5.7,4.2,,more than people" in rows_csv([found])
     assert "5.7, at least 4.2" in picture(flat)
     assert isinstance(found, Row)
+    flat = {"sway_unnamed_gap": 5.0, "sway_unnamed_gap_ci_low": 3.0, "sway_unnamed_gap_ci_high": 7.0}
+    assert "5.0 [3.0, 7.0]" in picture(flat | {"sway_unnamed_gap_verdict": MORE, "signature": "s"})
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def leaderboard(
         unit = score.scale.unit.replace("captions of 100", "of 100 captions") + beside.than * bool(details)
         of_score = {name: own[place] for name, own in bars.items()}
         example = _example(of_score, details) if score.key == WORDS and details else ""
-        if score.key == UNNAMED:
+        if score.key == UNNAMED and details:
             whose = [whose_gap(details[one], "unnamed") for one, bar in of_score.items() if bar.verdict in BEYOND]
             worse = [value for value, more in filter(None, whose) if more]
             if worse and len(first["level"]) == 2:
