@@ -116,7 +116,7 @@ def main(
     if picture:
         images = {SHOWN.get(name, name): given(Shared(shared), name, "gender") for name in KNOWN if name != "person"}
         people, captioners = images["nic"], {name: of["predictions"] for name, of in images.items()}
-        audited = audit(captioners, people["references"], people["attributes"], metrics=["sway"])
+        audited = audit(captioners, people["references"], people["attributes"], metrics=["sway"], scores_only=True)
         captionbias.picture(audited).save(picture)
         return
     console = Console(width=420)
