@@ -21,11 +21,9 @@ from published import Shared
 from rich.console import Console
 from rich.table import Table
 
+import captionbias
 from captionbias import audit
 from captionbias.metrics import sway
-from captionbias.report.drawn import WIDE, naming_drawing
-from captionbias.report.portrait import audit_portrait
-from captionbias.report.svg import document
 
 
 class Known(NamedTuple):
@@ -118,9 +116,8 @@ def main(
     if picture:
         images = {SHOWN.get(name, name): given(Shared(shared), name, "gender") for name in KNOWN if name != "person"}
         people, captioners = images["nic"], {name: of["predictions"] for name, of in images.items()}
-        found = audit_portrait(audit(captioners, people["references"], people["attributes"], metrics=["sway"]))
-        assert found is not None
-        document([naming_drawing(found)], WIDE, "Who is called what, beside which objects").save(picture)
+        audited = audit(captioners, people["references"], people["attributes"], metrics=["sway"], scores_only=True)
+        captionbias.picture(audited).save(picture)
         return
     console = Console(width=420)
     for attribute, captioners, values in (("gender", KNOWN, ("female", "male")), ("race", SKIN, ("light", "dark"))):

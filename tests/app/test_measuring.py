@@ -147,8 +147,13 @@ def test_an_earlier_run_s_captioners_are_measured_on_the_images_of_this_one():
 
 def test_a_name_that_is_taken_is_told_apart():
     earlier = captioned({"v1.nic": "a guy", "v1.nic (2)": "a boy", "gender": "a lad"}, labels="skin")
-    both = together(captioned({"v1.nic": "a man"}), earlier)
-    told = {"v1.nic": "a man 0", "v1.nic (2)": "a guy 0", "v1.nic (2) (2)": "a boy 0", "gender (2)": "a lad 0"}
+    both = together(captioned({"v1.nic": "a man"}), earlier, "20:14 UTC")
+    told = {
+        "v1.nic": "a man 0",
+        "v1.nic (20:14 UTC)": "a guy 0",
+        "v1.nic (2)": "a boy 0",
+        "gender (20:14 UTC)": "a lad 0",
+    }
     assert first_texts(both) == told
     assert again(both, NONE, {}) is None, "there are no files of these names"
 

@@ -115,13 +115,13 @@ def measure(page: Any, *paths: Path, until: str = "#cancel") -> str:
 
 def part(page: Any) -> Any:
     """Wait for the first picture."""
-    page.frame_locator(FRAME).locator("svg:visible").first.wait_for()
+    page.frame_locator(FRAME).locator("details.row").first.wait_for()
     return page.locator("#status")
 
 
 def digest(page: Any) -> str:
     """What tells the captioner's file of the result apart, as it is shown."""
-    return str(page.locator("#result-frame small").first.inner_text())
+    return str(page.locator("#runs tbody tr", has_text="this one").locator("small").first.inner_text())
 
 
 def tab_to(page: Any, where: str) -> None:
@@ -160,7 +160,7 @@ def test_the_first_screen_shows_an_example_of_which_nothing_is_kept(opened, serv
     trained = sorted((served.folder / "cache").rglob("*"))
     with opened() as page:
         example = page.frame_locator("iframe[src='example']")
-        picture, answer = example.locator("svg:visible").first, example.locator("h1")
+        picture, answer = example.locator(".rows .row").first, example.locator("h1")
         for width, height in ((1440, 900), (1000, 800), (390, 844)):
             page.set_viewport_size({"width": width, "height": height})
             picture.wait_for()
@@ -187,7 +187,7 @@ def test_everything_is_done_by_keyboard_and_files_are_sorted_out_and_measured_in
     frame = measured.locator(FRAME).bounding_box()
     assert frame["y"] < 300
     assert frame["height"] > 900  # as high as what is in it, also once that grows
-    result.locator("#words > summary").click()
+    result.locator("details.row summary").first.click()
     measured.wait_for_function(f"document.querySelector('{FRAME}').clientHeight > {frame['height']}")
     tab_to(measured, "#result-frame a")
     tab_to(measured, "#downloads a")
@@ -333,10 +333,12 @@ def test_other_files_during_a_run_are_another_run_with_a_result_of_its_own_to_co
         page.locator("#compare").press("Enter")
         page.locator("#compared [role=alert]").get_by_text("choose the earlier run to compare with").wait_for()
         compare_with_first(page)
-        page.locator("#summary").get_by_text("mymodel, mymodel (2)").wait_for()
+        page.locator("#summary").get_by_text(re.compile(r"mymodel, mymodel \(\d\d:\d\d UTC\)")).wait_for()
         measure(page, until="#downloads")
-        for name in ("mymodel", "mymodel (2)"):
-            page.frame_locator(FRAME).get_by_text(name, exact=True).first.wait_for(state="attached")
+        result = page.frame_locator(FRAME)
+        assert result.locator("details.row .name").count() == 2
+        result.get_by_role("heading", name=re.compile(r"fewer of 100|No difference between mymodel")).wait_for()
+        result.locator(".row.gap").get_by_text("chance").first.wait_for()
         # Of captions of other images there is nothing to compare.
         columns = {"image_id": [f"other {number}" for number in range(IMAGES)], "caption": ["a man"] * IMAGES}
         drop(page, write("other.csv", columns | {"gender": ["female", "male"] * (IMAGES // 2)}))
@@ -393,7 +395,7 @@ def test_new_files_after_a_reload_are_what_is_measured(opened, two, write):
         page.locator("#summary").get_by_text("alone").wait_for()
         measure(page, until="#downloads")
         assert digest(page) != before
-        assert "alone.csv" in page.locator("#result-frame").inner_text()
+        assert "alone.csv" in page.locator("#downloads").inner_text()
 
 
 def test_the_first_picture_needs_no_attacker_and_the_page_stays_where_it_was_scrolled_to(opened, two, go_on):

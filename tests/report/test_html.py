@@ -8,11 +8,11 @@ import re
 import pytest
 from markupsafe import escape
 
+from captionbias._version import __version__
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
-from captionbias.metrics.sway.questions import IN_A_LINE, QUESTIONS
 from captionbias.report.html import html_report, write_report
-from captionbias.report.portrait import audit_portrait
+from captionbias.report.leaderboard import answers, audit_leaderboard, audit_title
 from captionbias.report.wording import grouped_notes
 from tests.browser import NEEDS_BROWSER, axe_violations, new_page, settled, too_wide, watched
 from tests.report.conftest import IMAGES, data_of
@@ -64,11 +64,11 @@ def test_the_page_holds_every_number_of_every_metric_and_names_every_score(every
     assert {label for label in labels if f"<td>{label}</td>" not in page} == unasked
 
 
-def test_every_answer_is_in_the_picture_and_every_note_below_it(two):
-    page = html_report(two)
-    shown = [question.key for question in QUESTIONS if question.view != IN_A_LINE]
-    told = [told for row in audit_portrait(two).rows for key in shown for told in row.answers[key]]
-    assert [line for one in told for line in one.lines if f">{escape(line)}<" not in page] == []
+def test_every_answer_is_in_its_row_and_every_note_below_them(two):
+    page, board = html_report(two), audit_leaderboard(two)
+    told = [told for row in board.rows for told in answers(board, two, row.name)]
+    assert [one for one in told if f"<b>{escape(one.verdict)}</b>: {escape(one.size)}<" not in page] == []
+    assert f"<h1>{escape(audit_title(board, two))}</h1>" in page
     for note in grouped_notes(two):
         assert page.count(str(escape(note))) == 1
     assert not [name for name in ("attribute_lexicon", "unseen_only=True") if name in page.partition("audit-data")[0]]
@@ -78,11 +78,13 @@ def test_every_answer_is_in_the_picture_and_every_note_below_it(two):
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
 def test_the_first_screen_has_the_answer_and_the_page_fits_and_can_be_used_by_all(two, opened, width, scheme):
     page = opened(two, width, scheme)
-    for selector in ("h1", ".portrait svg"):
+    for selector in ("h1", ".row.person", "details.row"):
         place = visible(page, selector).first.bounding_box()
-        assert place["y"] + min(place["height"], 300) < HEIGHTS[width], selector
-    page.locator("#words > summary").click()
-    visible(page, "#words .opener").first.click()
+        assert place["y"] + min(place["height"], 200) < HEIGHTS[width], selector
+    row = page.locator("details.row").first
+    row.locator("summary").first.click()
+    row.get_by_text("Words that give it away").click()
+    visible(page, "details.row .opener").first.click()
     page.locator(".panel li").first.wait_for()
     folded = width == 390  # axe takes seconds for all tables
     assert not folded or axe_violations(page) == []
@@ -96,7 +98,7 @@ def test_the_first_screen_has_the_answer_and_the_page_fits_and_can_be_used_by_al
 
 @NEEDS_BROWSER
 def test_a_click_on_a_word_shows_its_captions_with_the_word_marked_to_filter_sort_and_save(happy, opened):
-    page = opened(happy, width=390)
+    page = opened(happy, width=390)  # the row of the one captioner is open
     words = {row["word"]: row for row in happy.details("sway", "nic")["words"]}
     entries = {one["word"]: one for one in happy.evidence["captioners"]["nic"]["tied"]}
     panel, items = page.locator(".panel"), page.locator(".panel li")
@@ -143,11 +145,17 @@ def test_a_click_shows_all_captions_of_the_captioner_that_name_the_wrong_value(s
     page = opened(swayed)
     cells = swayed.evidence["captioners"]["biased"]["cells"]["t_to_a"]
     (images,) = (one["images"] for one in cells if (one["attribute"], one["suggested"]) == ("female", "male"))
+    row = page.locator("details.row", has_text="biased")
+    row.locator("summary").first.click()
+    row.get_by_text("Captions that name the wrong gender").click()
     figure = visible(page, "figure").filter(has_text="Women called men beside objects that go with men")
     figure.get_by_role("button", name=f"Show all {images} captions").click()
     captions = [item.locator("dd").first.text_content() for item in page.locator(".panel li").all()]
     assert len(captions) == images > 5
     assert all(re.search(r"\b(man|boy|guy)\b", text) for text in captions)
+    leans = {row["task"]: row["goes_with"] for row in swayed.details("sway", "biased")["leans"]}
+    marked = {leans.get(text) for text in page.locator(".panel dd mark").all_text_contents()}
+    assert marked == {None, "male"}, "people, and objects that go with men"
 
 
 @NEEDS_BROWSER
@@ -160,10 +168,49 @@ def test_tables_are_sorted_by_a_click_and_data_and_scores_are_saved_as_files(two
         numbers = [float(text.split()[0]) for text in page.locator("#differences td:nth-child(4)").all_text_contents()]
         assert numbers == sorted(numbers, reverse=descending)
     assert len(set(numbers)) > 1
-    assert json.loads(downloaded(page, "JSON"))["images"] == IMAGES
-    rows = list(csv.DictReader(io.StringIO(downloaded(page, "CSV"))))
+    assert json.loads(downloaded(page, "All data (JSON)"))["images"] == IMAGES
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, "Scores (CSV)"))))
     value = next(row["value"] for row in rows if (row["captioner"], row["score"]) == ("sat", "DBAC A to T, matched"))
     assert float(value) == two.measurement("dbac", "sat").estimates["dbac_a_to_t_matched"].value
+
+
+@NEEDS_BROWSER
+def test_rows_are_sorted_by_any_head_also_by_keyboard_and_open_to_the_next_key(swayed, opened):
+    page = opened(swayed)
+    names = page.locator("details.row > summary .name")
+    assert names.all_text_contents() == ["biased", "faithful"]
+    page.get_by_role("button", name="Captioner").press("Enter")
+    assert names.all_text_contents() == ["biased", "faithful"]
+    page.get_by_role("button", name="Women called men").press("Enter")
+    assert names.all_text_contents() == ["biased", "faithful"]
+    page.keyboard.press("Enter")
+    assert names.all_text_contents() == ["faithful", "biased"]
+    assert page.locator("[aria-pressed=true]").all_text_contents()[0].startswith("Women called men")
+    page.locator("details.row > summary").first.press("Enter")
+    assert page.locator("details.row[open]").count() == 1
+
+
+@NEEDS_BROWSER
+def test_the_rows_are_saved_as_pictures_tables_and_to_cite(swayed, opened):
+    page = opened(swayed)
+    files = {}
+    for name in ("SVG", "PNG", "PDF", "Table: CSV", "LaTeX", "Cite"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        files[download.value.suggested_filename.split(".")[-1]] = download.value.path().read_bytes()
+    board = audit_leaderboard(swayed)
+    assert audit_title(board, swayed).encode() in files["svg"]
+    assert files["png"].startswith(b"\x89PNG")
+    assert (files["pdf"][:4], files["pdf"][-5:]) == (b"%PDF", b"%%EOF")
+    assert [row[0] for row in csv.reader(io.StringIO(files["csv"].decode()))] == [
+        "captioner",
+        "people",
+        "biased",
+        "faithful",
+    ]
+    assert files["tex"].startswith(b"\\begin{tabular}")
+    assert swayed.signatures["sway"] in files["bib"].decode().replace("\\", "")
+    assert f"version = {{{__version__}}}" in files["bib"].decode()
 
 
 @NEEDS_BROWSER
@@ -196,20 +243,20 @@ def test_paper_has_the_headline_the_pictures_and_the_notes_on_two_pages_and_ever
     page = opened(request.getfixturevalue(which))
     assert printed(page, tmp_path, "first") <= 2
     page.emulate_media(media="print")
+    opened_before = page.locator("details[open]").count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert visible(page, ".portrait svg").count() == page.locator(".portrait svg").count()
-    for part in ("h1", ".doubts li", ".notes li"):
+    for part in ("h1", ".row .bar", "footer", ".doubts li", ".notes li"):
         assert visible(page, part).count() == page.locator(part).count() > 0, part
     sections = page.locator("section:visible")
     assert all(len(text.strip().splitlines()) > 1 for text in sections.all_inner_texts()), "no heading is empty"
     assert page.locator(".screen:visible").count() == 0
     page.evaluate("document.documentElement.classList.add('whole')")
-    drawn = "#report .portrait svg, #report .bar, #report table"
+    drawn = "#report .bar, #report table"
     assert page.evaluate(
         f"[...document.querySelectorAll('{drawn}')].every((one) => one.getBoundingClientRect().height)"
     )
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details[open]").count() == 0
+    assert page.locator("details[open]").count() == opened_before
     page.evaluate("window.print = () => {}")
     page.emulate_media(media="null")
     page.get_by_role("button", name="Print everything").click()

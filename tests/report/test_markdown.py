@@ -5,9 +5,9 @@ from itertools import takewhile
 import pytest
 from markdown_it import MarkdownIt
 
+from captionbias.report.leaderboard import audit_leaderboard, audit_title
 from captionbias.report.markdown import markdown_report
-from captionbias.report.portrait import audit_portrait, headline
-from captionbias.report.views import naming_table
+from captionbias.report.views import rows_table
 from tests.report.conftest import HOSTILE
 
 COMMAND = "captionbias report --predictions nic.parquet --title 'a b'"
@@ -42,12 +42,12 @@ def report(two):
     return markdown_report(two, command=COMMAND)
 
 
-def test_the_portrait_comes_first_and_what_measured_it_is_at_the_end(report, two):
+def test_the_rows_come_first_and_what_measured_it_is_at_the_end(report, two):
     items = [plain(token) for token in PARSER.parse(report) if token.type == "inline" and token.level == 3]
-    assert report.startswith(f"## {headline(two)}")
-    portrait = audit_portrait(two)
-    assert tables(report)[0][1:] == [list(row) for row in naming_table(portrait).texts()]
-    assert [row[0] for row in tables(report)[0][1:]] == ["people", *(row.name for row in portrait.rows)]
+    board = audit_leaderboard(two)
+    assert report.startswith(f"## {audit_title(board, two)}")
+    assert tables(report)[0][1:] == [list(row) for row in rows_table(board).texts()]
+    assert [row[0] for row in tables(report)[0][1:]] == [row.name for row in board.every_row]
     assert {f"{metric}: {signature}" for metric, signature in two.signatures.items()} <= set(items)
     assert items[-1] == COMMAND
     assert COMMAND not in markdown_report(two)
@@ -59,7 +59,7 @@ def test_names_labels_and_tasks_are_shown_and_do_nothing(hostile, report):
     assert all(len(row) == len(table[0]) for table in tables(text) for row in table)
     assert kinds(text) <= kinds(report)  # no link, no image, no emphasis, no list in a list, no HTML in a line
     headings = [sum(token.type == "heading_open" for token in PARSER.parse(one)) for one in (text, report)]
-    assert headings == [4, 4]  # its own, those of the two pictures, and that of the papers' scores
+    assert headings == [2, 2]  # its own, and that of the papers' scores
     blocks = [token.content for token in PARSER.parse(text) if token.type == "html_block"]
     lines = "".join(blocks).splitlines()
     assert lines.count("<details>") == lines.count("</details>") == sum(line.startswith("<summary>") for line in lines)

@@ -48,7 +48,8 @@ def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_b
     path.write_text(html_report(found, picture_of=lambda image: PICTURE))
     page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(path.as_uri())
-    shown = page.locator("#pairs figure:visible")
+    page.locator("details.row > summary").first.click()
+    shown = page.locator(".scenes figure:visible")
     assert shown.count() == pairs.FIRST
     told = [[side.caption for side in pair] for pair in pairs.pairs(found, "swayed")]
     for figure, captions in zip(shown.all(), told, strict=False):

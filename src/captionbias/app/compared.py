@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, count
@@ -12,9 +13,10 @@ from captionbias.captions.tables import Table
 COLUMNS = {PEOPLE: "reference_column", LABELS: "attribute_column", TASKS: "task_column"}
 
 
-def together(data: Data, earlier: Data) -> Data:
+def together(data: Data, earlier: Data, when: str = "earlier") -> Data:
     """The data with the captioners of earlier data beside their own, to be measured on the images that all have:
-    people's captions, labels and tasks are those of the data. A captioner whose name is taken is called "nic (2)", say.
+    people's captions, labels and tasks are those of the data. A captioner whose name is taken is called by when it was
+    asked for, "nic (20:14 UTC)", say.
     """
     ids, captions = data.columns.id_column, data.columns.prediction_column
     if not (ids and earlier.columns.id_column):
@@ -28,14 +30,19 @@ def together(data: Data, earlier: Data) -> Data:
     taken = {stem(name) for name in roles}
     for one in (data, earlier):
         for name, (source, column) in one.captioners.items():
-            names = chain([name], (f"{name} ({number})" for number in count(2)))
+            names = chain([name, f"{name} ({when})"], (f"{name} ({when}, {number})" for number in count(2)))
             free = next(each for each in names if each not in taken)
             table = _captioner(free, one.predictions[source], {ids: one.columns.id_column, caption: column})
             taken.add(free)
             tables.append(table)
             roles[table.name] = CAPTIONER
     columns = replace(data.columns, prediction_column=(caption,))
-    return counted(replace(as_said(tables, roles), columns=columns))
+    return counted(replace(as_said(tables, roles), columns=columns, compared=True))
+
+
+def clock(asked: float) -> str:
+    """The time of day of a run that was asked for then, by the monotonic clock."""
+    return time.strftime("%H:%M UTC", time.gmtime(time.time() - time.monotonic() + asked))
 
 
 def _others(data: Data) -> dict[str, Table]:

@@ -63,13 +63,14 @@ class Columns:
 class Data:
     """Tables and what each is, by its name; which columns of them are read. `offered`: the columns to choose from for
     each field of `Columns`; `counts`: how many of the images that are measured have each label, the most frequent
-    first."""
+    first; `compared`: whether captioners of two runs are in it."""
 
     tables: tuple[Table, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     columns: Columns = Columns()
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    compared: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.tables)

@@ -127,7 +127,7 @@ def measure(data: Data, settings: PageSettings, watch: Watch) -> Iterator[RunRes
         return lambda step, done: watch(step, start + (end - start) * done)
 
     def result(audited: Audit, whole: bool) -> RunResult:
-        return RunResult(audited, results.again(data, audited.settings, settings.lexicons), whole)
+        return RunResult(audited, results.again(data, audited.settings, settings.lexicons), whole, data.compared)
 
     first = None
     if FIRST in settings.metrics:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import gradio as gr
 
+from captionbias.app.compared import clock
 from captionbias.app.pieces import alert, choice, frame, table
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
@@ -69,7 +69,7 @@ def status(run: Run) -> str:
 
 
 def report(run: Run) -> str:
-    """The names of the run's files, and its report, as far as it goes."""
+    """The run's report, as far as it goes."""
     if not run.result:
         return ""
     whole = run.result.whole
@@ -77,14 +77,14 @@ def report(run: Run) -> str:
     # In another element the frame is another one: a new address in the same would be a step of the back button.
     tag = "div" if whole else "section"
     framed = frame(f"run/{run.id}/report?part={'whole' if whole else 'first'}", "The result")
-    return f"<{tag}><p>Of {of_files(run)}. {link if whole else ''}</p>{framed}</{tag}>"
+    return f"<{tag}>{framed}{f'<p>{link}</p>' if whole else ''}</{tag}>"
 
 
 def downloads(run: Run) -> str:
     if run.result is None or not run.result.whole:
         return ""
     links = (f'<li><a href="run/{run.id}/files/{name}" download="{name}">{name}</a></li>' for name in run.result.files)
-    return f"<h3>Report, data and tables</h3><ul>{''.join(links)}</ul>"
+    return f"<h3>Report, data and tables</h3><p>Of {of_files(run)}.</p><ul>{''.join(links)}</ul>"
 
 
 def of_files(run: Run) -> str:
@@ -109,7 +109,7 @@ class History:
     def show(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
         """What the components hold beside a run."""
         others = [
-            (f"{len(runs) - place}: {', '.join(one.data.captioners)}", one.id)
+            (f"{len(runs) - place}: {', '.join(one.data.captioners)}, {clock(one.asked)}", one.id)
             for place, one in enumerate(runs)
             if one is not run
         ]
@@ -127,7 +127,7 @@ class History:
                 str(len(runs) - place),
                 escape(", ".join(one.data.captioners)),
                 of_files(one),
-                time.strftime("%H:%M UTC", time.gmtime(time.time() - time.monotonic() + one.asked)),
+                clock(one.asked),
                 one.state.value,
                 "this one" if one is run else f'<a href="run/{one.id}">show it</a>',
             )

@@ -25,17 +25,18 @@ OPTION_NAMES = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where 
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """What was measured, and how to repeat it; `whole`: whether all that was asked for is in it. Its `folder` is
-    deleted with it."""
+    """What was measured, and how to repeat it; `whole`: whether all that was asked for is in it; `compared`:
+    whether its captioners are to be compared. Its `folder` is deleted with it."""
 
     audit: Audit
     command: str | None
     whole: bool
+    compared: bool = False
     folder: TemporaryDirectory[str] = field(default_factory=lambda: TemporaryDirectory(prefix="captionbias-app-"))
 
     @cached_property
     def report(self) -> str:
-        return html_report(self.audit, command=self.command)
+        return html_report(self.audit, command=self.command, compared=self.compared)
 
     @cached_property
     def files(self) -> dict[str, Path]:

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from threading import RLock, Thread
 
 from captionbias.app import measuring
-from captionbias.app.compared import together
+from captionbias.app.compared import clock, together
 from captionbias.app.data import Data, guess_words, read_uploads
 from captionbias.app.measuring import Look, PageSettings
 from captionbias.app.results import RunResult
@@ -178,7 +178,7 @@ class Runs:
 
     def compare(self, run: Run, owner: str, earlier: Run) -> Run:
         """A draft of the owner's with the captioners of both runs. ValueError: they share no image."""
-        data = together(run.data, earlier.data)
+        data = together(run.data, earlier.data, clock(earlier.asked))
         measuring.read(data)
         with self._lock:
             return self.keep(Run(owner, data, run.settings, {**earlier.files, **run.files}))

@@ -57,12 +57,14 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
             "predictions",
             f": {', '.join(read)} have no image in common: a comparison needs captions of the same images",
         )
-    for name in read:
-        if left_out := len(rows[name]) - len(shared):
-            warn(
-                f"{left_out:,} of {len(rows[name]):,} images of {name} are left out: not every captioner has a caption "
-                "of them",
-            )
+    lost = {name: len(images) - len(shared) for name, images in rows.items() if len(images) > len(shared)}
+    notes = {
+        name: f"{lost[name]:,} of {len(rows[name]):,} images of {name} are left out: not every captioner has a caption "
+        "of them"
+        for name in lost
+    }
+    for text in notes.values():
+        warn(text)
     parts = {name: captions.select([rows[name][image] for image in shared]) for name, captions in read.items()}
     for name, argument in product(others, PEOPLE):
         own, firsts = getattr(parts[name], argument), getattr(parts[first], argument)
@@ -76,7 +78,11 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     if all(list(images) == shared for images in rows.values()):
         return dict(read)
     people_notes = parts[first].people_notes
-    return {name: parts[first].of_same_people(replace(part, people_notes=people_notes)) for name, part in parts.items()}
+    told = {name: (*part.model_notes, *filter(None, [notes.get(name)])) for name, part in parts.items()}
+    return {
+        name: parts[first].of_same_people(replace(part, people_notes=people_notes, model_notes=told[name]))
+        for name, part in parts.items()
+    }
 
 
 def captioner_columns(tables: Sequence[str], named: Any) -> dict[str, tuple[str, Any]]:

@@ -54,7 +54,7 @@ def compare(
     from captionbias.report.terminal import comparison_tables
 
     files, chosen = split_options(values)
-    options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
+    options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None, "details": True})
     if "directions" in chosen and "directions" not in options:
         raise ValueError("--direction is for DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
@@ -73,4 +73,7 @@ def compare(
         images = first.images if files["counts"] else len(first)
         say(f"\n{images:,} images")
         say(f"signature {comparison.signature}")
-        write({"images": images, "image_set": first.image_set, **comparison.as_dict()})
+        content = comparison.as_dict()
+        for result in content["results"].values():
+            result.pop("details", None)
+        write({"images": images, "image_set": first.image_set, **content})

@@ -229,10 +229,9 @@ def _judged(tolerances: Mapping[str, float], key: str, estimate: Estimate, measu
     if status == FAIL and no_people and not no_people.value and not entry.absolute:
         status, line = UNKNOWN, f"{line}; people may differ as much"
     if status == PASS and estimate.doubt:
-        from captionbias.report.portrait import DOUBTS
+        from captionbias.report.wording import DOUBTS
 
-        reason = DOUBTS.get(estimate.doubt, estimate.doubt).format(value="value", tasks="objects")
-        status, line = UNKNOWN, f"{line}; {reason}"
+        status, line = UNKNOWN, f"{line}; {DOUBTS.get(estimate.doubt, estimate.doubt)}"
     return status, f"{line}: {ANSWERS[status]}"
 
 

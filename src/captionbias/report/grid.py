@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 GAP = 2  # blanks between two columns in a terminal
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 NO_BREAK = "\xa0"  # stands for a blank that no line is folded at
 
 
@@ -85,6 +86,14 @@ class Grid(NamedTuple):
 
         return csv_text(names, (list(numbers(row)) for row in self.rows if row))
 
+    def latex(self) -> Iterator[str]:
+        """The lines of the table in LaTeX, for booktabs."""
+        yield rf"\begin{{tabular}}{{{''.join('r' if column.form else 'l' for column in self.columns)}}}"
+        for number, cells in enumerate([[column.name for column in self.columns], *self.texts()]):
+            yield from {0: [r"\toprule"], 1: [r"\midrule"]}.get(number, [])
+            yield " & ".join(map(latex_text, cells)) + r" \\"
+        yield from (r"\bottomrule", r"\end{tabular}", "")
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """The table for rich, without frames, which would take room. Text folds at blanks, outside of intervals;
         columns for which there is no room go below, beside the first one again."""
@@ -148,6 +157,10 @@ def _folded(text: str, width: int) -> str:
         words = " ".join(word.lstrip() for word in _words(line))
         folded += wrap(words, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     return "\n".join(folded).replace(NO_BREAK, " ")
+
+
+def latex_text(text: str) -> str:
+    return re.sub(r"[&%$#_{}~^\\]", lambda sign: LATEX.get(sign[0], rf"\{sign[0]}"), text)
 
 
 def columns(*names: str, form: str = "") -> tuple[GridColumn, ...]:

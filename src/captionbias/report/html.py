@@ -7,6 +7,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,12 +17,10 @@ from captionbias._version import __version__
 from captionbias.analysis.audit import Audit
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.metrics.sway import questions
-from captionbias.report import charts, pairs, portrait, quotes, views, wording
-from captionbias.report.drawn import WIDE, naming_drawing, words_drawing
-from captionbias.report.grid import cell_text
-from captionbias.report.rows import rows_of
-from captionbias.report.svg import STYLE, document
+from captionbias.report import leaderboard, pairs, quotes, views, wording
+from captionbias.report.doubts import doubts
+from captionbias.report.grid import cell_text, latex_text
+from captionbias.report.svg import drawn, tone
 
 TOP = 30  # words and tasks on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
@@ -40,39 +39,54 @@ def html_report(
     data: str = "",
     command: str | None = None,
     picture_of: Callable[[str], str] | None = None,
+    compared: bool = False,
 ) -> str:
     """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`.
 
     `title`: of its window; `data`: what the data are called; `picture_of`: the data URL of an image, by its id, to be
-    shown beside its captions; empty where there is none.
+    shown beside its captions; empty where there is none; `compared`: whether the title is of the
+    difference of two captioners.
     """
     content = json_text(audit.as_dict())
-    drawn = portrait.audit_portrait(audit)
+    board = leaderboard.audit_leaderboard(audit)
+    between = leaderboard.gaps(board, audit.comparisons)
+    sentence = leaderboard.gap_title(board, between) if compared and between else leaderboard.audit_title(board, audit)
+    about, rows = leaderboard.about(board, audit, data), views.rows_table(board)
+    signature = "; ".join(f"{metric}: {signature}" for metric, signature in audit.signatures.items())
+    cited = f"@software{{captionbias,\n  title = {{captionbias}},\n  version = {{{__version__}}},\n"
+    files = {
+        "captionbias.svg": drawn(board, sentence)._repr_svg_(),
+        "captionbias.csv": views.scores(audit).csv(),
+        "rows.csv": rows.csv(),
+        "rows.tex": "\n".join(rows.latex()),
+        "captionbias.bib": f"{cited}  note = {{{latex_text(f'{sentence} {about} Signature {signature}')}}}\n}}\n",
+    }
     return render_template(
         _file("report.html.jinja"),
         audit=audit,
         title=title or f"{wording.listed(audit.captioners)}: {wording.named_things(audit)['attribute']} in captions",
-        about=portrait.about(audit, data),
+        sentence=sentence,
+        about=about,
         command=command,
         picture_of=picture_of,
-        portrait=portrait,
-        drawn=drawn,
-        named=document([naming_drawing(drawn)], WIDE, "Who is named wrong") if drawn else "",
-        followed=document([words_drawing(drawn)], WIDE, "Words that follow a value") if drawn else "",
-        quoted=quotes.first_quote(audit, drawn) if drawn else None,
-        opened=drawn.rows[0].name if drawn else audit.captioners[0],
-        scores_chart=charts.leaderboard_chart(rows_of(json.loads(content))) if not drawn else "",
-        questions=questions,
+        board=board,
+        between=between,
+        leaderboard=leaderboard,
+        lead=next(leaderboard.most_swayed(board, audit.verdicts), None),
+        examples=list(quotes.examples(audit, board)),
         quotes=quotes,
         pairs=pairs,
         wording=wording,
         views=views,
+        doubts=doubts,
+        tone=tone,
         telling=_telling,
         **wording.named_things(audit),
         top=TOP,
         shown_words=WORDS,
+        made=f"captionbias {__version__}, {date.today().isoformat()}",
         data=b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode(),
-        scores_csv=json.dumps(views.scores(audit).csv()),
+        files=json.dumps(files),
     )
 
 
@@ -89,9 +103,9 @@ def render_template(template: str, **content: Any) -> str:
     from markupsafe import Markup
 
     pages = Environment(loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    if "scores_csv" in content:  # no text can end its script
-        content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
-    style, script = Markup(STYLE + _file("report.css")), Markup(_file("report.js"))
+    if "files" in content:  # no text can end its script
+        content["files"] = Markup(content["files"].replace("<", "\\u003c"))
+    style, script = Markup(_file("report.css")), Markup(_file("report.js"))
     return pages.from_string(template).render(
         version=__version__, style=style, script=script, cell_text=cell_text, **content
     )

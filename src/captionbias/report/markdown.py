@@ -6,32 +6,26 @@ import html
 from collections.abc import Iterable, Iterator
 
 from captionbias.analysis.audit import Audit
-from captionbias.metrics.sway.questions import IN_A_LINE, QUESTIONS, WORDS
-from captionbias.report import portrait, views
+from captionbias.report import leaderboard, views
+from captionbias.report.doubts import doubts
 from captionbias.report.wording import grouped_notes, plain
 from captionbias.text.markdown import code, escaped, one_line
 
 
 def markdown_report(audit: Audit, *, data: str = "", command: str | None = None) -> str:
-    """An audit as Markdown for a pull request: the answers, and tables of the scores. `data`:
+    """An audit as Markdown for a pull request: the rows, and tables of the scores. `data`:
     what the data are called."""
     return "\n".join(_lines(audit, data, command)) + "\n"
 
 
 def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
-    yield from (f"## {escaped(portrait.headline(audit))}", "")
-    if drawn := portrait.audit_portrait(audit):
-        yield from (escaped(line) for line in filter(None, (portrait.largest(drawn, audit), "")))
-        yield ""
-        grids = [views.naming_table(drawn)]
-        grids += [views.words_table(drawn, question) for question in QUESTIONS if question.view == WORDS]
-        for grid in grids:
-            yield from (f"### {grid.title}", "", *grid.markdown())
-        for question in QUESTIONS:
-            if question.view == IN_A_LINE and (line := portrait.in_a_line(audit, question)):
-                yield from (f"**{escaped(drawn.heading(question))}** {escaped(line)}", "")
-    yield from (escaped(portrait.about(audit, data)), "")
-    yield from (f"- {escaped(line)}" for line in portrait.doubts(audit))
+    board = leaderboard.audit_leaderboard(audit)
+    yield from (f"## {escaped(leaderboard.audit_title(board, audit))}", "")
+    if (most := next(leaderboard.most_swayed(board, audit.verdicts), None)) and board.wrong:
+        yield from (escaped(leaderboard.beside_tasks(board, *most)), "")
+    yield from views.rows_table(board).markdown()
+    yield from (escaped(leaderboard.about(board, audit, data)), "")
+    yield from (f"- {escaped(line)}" for line in doubts(audit))
     yield ""
     papers = views.papers(audit)
     if papers.rows:

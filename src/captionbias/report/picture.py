@@ -1,4 +1,4 @@
-"""One picture of captioners: the portrait where `sway` was measured with details, else the main scores."""
+"""One picture of captioners: whom they name wrong where `sway` was measured with details, else the main scores."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import SCORES
-from captionbias.bench.measurement import Measurement
+from captionbias.bench.measurement import Measurement, Result
 from captionbias.bench.sentence import called_in
 from captionbias.compat import result_of
 from captionbias.errors import InputError
-from captionbias.report.charts import leaderboard_chart
-from captionbias.report.drawn import WIDE, naming_drawing, words_drawing
-from captionbias.report.portrait import Portrait, audit_portrait, portrait_of
-from captionbias.report.rows import rows_of
-from captionbias.report.svg import Picture, document
+from captionbias.report.leaderboard import Leaderboard, audit_leaderboard, audit_title, leaderboard, title
+from captionbias.report.svg import Picture, drawn
 
 
 def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "captioner") -> Picture:
-    """The portrait of captioners by `sway` with details; of any other result the main scores with their intervals.
+    """Captioners as rows, by `sway` with details; of any other result by the main scores, with their intervals.
 
     Args:
         measured: an audit, or what a metric measured or returned, or read from a file.
@@ -29,8 +26,8 @@ def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "capt
     True
     """
     if isinstance(measured, Audit):
-        portrait = audit_portrait(measured)
-        return portrait_picture(portrait) if portrait else leaderboard_chart(rows_of(measured.as_dict()))
+        board = audit_leaderboard(measured)
+        return drawn(board, audit_title(board, measured))
     if not isinstance(measured, (Measurement, Mapping)):
         raise InputError(
             "measured", f"is of type {type(measured).__name__}: measure it first, as in picture(sway(...))"
@@ -42,14 +39,17 @@ def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "capt
 
 def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Picture:
     """The picture of a captioner by what each metric returned."""
-    sway = result_of(results.get("sway", {}))
-    if "level" not in (sway.get("details") or {}):
-        scores = {metric: {"scores": result} for metric, result in results.items()}
-        return leaderboard_chart(rows_of({"metrics": scores}, name))
-    verdicts = {(name, key): one.verdict for key, one in sway.estimates.items() if one.verdict}
-    return portrait_picture(portrait_of({name: sway}, verdicts, called_in(sway)))
+    return drawn(*captioner_rows(results, name))
 
 
-def portrait_picture(portrait: Portrait) -> Picture:
-    title = f"Who is named wrong, and which words follow the {portrait.called['value']}"
-    return document([naming_drawing(portrait), words_drawing(portrait)], WIDE, title)
+def captioner_rows(results: Mapping[str, Mapping[str, Any]], name: str) -> tuple[Leaderboard, str]:
+    """The rows of a captioner by what each metric returned, and their title; of sway with details of it alone."""
+    known = {metric: result_of(result) for metric, result in results.items()}
+    if "level" in (known.get("sway", Result()).get("details") or {}):
+        known = {"sway": known["sway"]}
+    estimates = {key: one for result in known.values() for key, one in result.estimates.items()}
+    verdicts = {(name, key): one.verdict for key, one in estimates.items() if one.verdict}
+    first = next(iter(known.values()), Result())
+    details = {name: first["details"]} if "level" in (first.get("details") or {}) else {}
+    board = leaderboard({name: estimates}, verdicts, called_in(first), details)
+    return board, title(board, {name: list(known.values())}, verdicts)

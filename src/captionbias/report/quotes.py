@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
+from captionbias.bench.sentence import group
+from captionbias.bench.verdicts import BEYOND
+from captionbias.report.leaderboard import GAP, Leaderboard, most_swayed
 from captionbias.report.pairs import pieces
-from captionbias.report.portrait import Portrait, most_wrong
-from captionbias.report.wording import group
 
-QUOTES = 2  # of each dot
+QUOTES = 2  # of each group of images
 Pieces = list[tuple[str, str]]  # of a text: each with what it names, "attribute", "task" or nothing
 
 
 class Quote(NamedTuple):
-    """A captioner's caption that names the wrong value, and a person's of the same image."""
+    """A captioner's caption that names the wrong value, and a person's of the same image; `about`: whom the tasks in
+    them go with, and where these are named."""
 
     name: str
     captioner: Pieces
     person: Pieces
     image: str | None
+    about: str
 
 
 class Behind(NamedTuple):
-    """The captions behind a dot of the portrait; `place`: its number in the evidence, which lists `listed` of them."""
+    """Captions of one value beside tasks that suggest one; `place`: of the group in the evidence, which lists `listed`
+    of all its `captions`."""
 
+    value: str
     title: str
     quotes: list[Quote]
     captions: int
@@ -33,22 +38,21 @@ class Behind(NamedTuple):
     place: int
 
 
-def behind(audit: Audit, portrait: Portrait, captioner: str) -> Iterator[Behind]:
-    """The captions behind each dot of a captioner, beside tasks of another value first."""
-    called, (row,) = portrait.called, (row for row in portrait.rows if row.name == captioner)
-    cells = audit.evidence["captioners"][captioner]["cells"]["t_to_a"]
-    for value in portrait.values:
-        for own in (False, True):
-            share = row.wrong[value].own if own else row.wrong[value].other
-            for place, cell in enumerate(cells):
-                if share and cell["rows"] and cell["attribute"] == value and (cell["suggested"] == value) == own:
-                    beside = f"beside {called['tasks']} that go with {group(cell['suggested'])}"
-                    title = f"{group(value).capitalize()} {portrait.misnaming(value)} {beside}"
-                    pairs = quotes(audit, captioner, value, cell["suggested"], QUOTES)
-                    yield Behind(title, pairs, cell["images"], len(cell["rows"]), place)
+def behind(audit: Audit, board: Leaderboard, captioner: str) -> Iterator[Behind]:
+    """The captions of a captioner that name a value wrong, beside tasks of another value first."""
+    cells = audit.evidence["captioners"][captioner]["cells"].get("t_to_a", ())
+    for own in (False, True):
+        for place, cell in enumerate(cells):
+            value, suggested = cell["attribute"], cell["suggested"]
+            wrong = board.wrong[captioner][value]
+            if (wrong.own if own else wrong.other) and cell["rows"] and (suggested == value) == own:
+                beside = f"beside {board.called['tasks']} that go with {group(suggested)}"
+                title = f"{group(value).capitalize()} {board.misnaming(value)} {beside}"
+                pairs = quotes(audit, captioner, value, suggested)
+                yield Behind(value, title, pairs, cell["images"], len(cell["rows"]), place)
 
 
-def quotes(audit: Audit, captioner: str, value: str, suggested: str, most: int) -> list[Quote]:
+def quotes(audit: Audit, captioner: str, value: str, suggested: str) -> list[Quote]:
     """Different captions that name another value alone, of images of a value beside tasks that suggest one. Images come
     first of which all people who name a value name the true one, then those where both name such a task."""
     evidence = audit.evidence
@@ -66,30 +70,46 @@ def quotes(audit: Audit, captioner: str, value: str, suggested: str, most: int) 
         number, image = own[row["row"]], evidence["images"][row["row"]]
         true = [text for text in image["people"] if value in labels_in(text)]
         if true and number not in quotes_by_text:
-            agreed, tasks = (
+            agreed, named = (
                 all(labels_in(text) & values <= {value} for text in image["people"]),
                 labels_in(number) & suggesting,
             )
-            person = max(true, key=lambda text: (bool(labels_in(text) & tasks), bool(labels_in(text) & suggesting)))
-            quote = Quote(captioner, _pieces(evidence, number, values), _pieces(evidence, person, values), image["id"])
-            quotes_by_text[number] = (agreed, bool(labels_in(person) & tasks)), quote
-    return [quote for _, quote in sorted(quotes_by_text.values(), key=lambda item: item[0], reverse=True)][:most]
+            person = max(true, key=lambda text: (bool(labels_in(text) & named), bool(labels_in(text) & suggesting)))
+            by_person = labels_in(person) & suggesting
+            where = "" if named else "; named by the person alone" if by_person else "; named by other people"
+            quote = Quote(
+                captioner,
+                _pieces(evidence, number, values, suggesting),
+                _pieces(evidence, person, values, suggesting),
+                image["id"],
+                f"goes with {group(suggested)}{where}",
+            )
+            quotes_by_text[number] = (agreed, bool(by_person & named)), quote
+    return [quote for _, quote in sorted(quotes_by_text.values(), key=lambda item: item[0], reverse=True)][:QUOTES]
 
 
-def first_quote(audit: Audit, portrait: Portrait) -> Quote | None:
-    """A caption of the largest effect that is more than people's; None where nothing is."""
-    if not (most := most_wrong(portrait, audit)):
-        return None
-    row, value = most
-    others = sorted(row.wrong, key=lambda value: -row.wrong[value].every.value)
-    pairs = ((one, suggested) for one in ([value] if value else others) for suggested in portrait.tasks)
-    candidates = (quotes(audit, row.name, one, suggested, 1) for one, suggested in pairs if one != suggested)
-    return next((quote for pair in candidates for quote in pair), None)
-
-
-def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:
+def _pieces(evidence: Mapping[str, Any], number: int, values: Collection[str], suggesting: Collection[str]) -> Pieces:
+    """A text by what puts it where it is listed: who is named, and the tasks that suggest the value there."""
     flat, labels = evidence["marks"][number], evidence["labels"]
-    marks = sorted(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
-    named = [(start, end, labels[label]) for start, end, label in marks if labels[label] != "person"]
-    kinds = [(start, end, "attribute" if name in values else "task") for start, end, name in named]
+    marks = sorted(zip(flat[::3], flat[1::3], (labels[label] for label in flat[2::3]), strict=True))
+    kinds = [
+        (start, end, "attribute" if name in values else "task")
+        for start, end, name in marks
+        if name in values or name in suggesting
+    ]
     return list(pieces(evidence["texts"][number], kinds))
+
+
+def examples(audit: Audit, board: Leaderboard) -> Iterator[Quote]:
+    """A caption of each of the two captioners whose wrong names follow the tasks most; else of the worst."""
+    swayed = list(most_swayed(board, audit.verdicts))[:2]
+    worst = [(row.name, None) for row in board.rows if audit.verdicts.get((row.name, GAP)) in BEYOND][:1]
+    shown: set[str] = set()
+    for name, value in swayed or worst:
+        groups = [one for one in behind(audit, board, name) if value in (one.value, None)]
+        told = {
+            "".join(piece for piece, _ in quote.captioner).strip(" ."): quote for one in groups for quote in one.quotes
+        }
+        for text in [text for text in told if text not in shown][:1]:
+            shown.add(text)
+            yield told[text]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import NOTHING
 from captionbias.compat import result_of
 from captionbias.io.formats import csv_text
@@ -41,16 +39,6 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
             if estimate := estimates.get(score.key):
                 rows.append(Row(captioner, metric, score.key, *estimate[:3], estimate.verdict or NOTHING, *how))
     return rows
-
-
-def headlines(rows: Sequence[Row]) -> list[Score]:
-    """The main scores of each metric that the rows are of."""
-    return catalogue.main_scores_by_metric(dict.fromkeys(row.score for row in rows), catalogue.METRICS)
-
-
-def bias(value: float | None, score: Score) -> float:
-    """A score's value for an order by bias, the largest the worst; what is undefined comes last."""
-    return -math.inf if value is None else abs(value) if score.two_sided else value
 
 
 def rows_csv(rows: Iterable[Row]) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter, itemgetter
 
 from captionbias.analysis.compare import Comparison
 from captionbias.bench.catalogue import Score
+from captionbias.bench.sentence import called_in
 from captionbias.metrics import Measurement, catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
+from captionbias.report.leaderboard import gap_title, gaps, leaderboard, title
+from captionbias.report.picture import captioner_rows
 from captionbias.report.views import (
     ALONE,
+    bars_table,
     differences,
     scored,
     sway_cells,
@@ -27,6 +32,8 @@ WORDS, OTHERS = 10, 5  # rows of sway's tables
 def measurement_tables(measured: Measurement) -> Iterator[Grid]:
     """The scores of one metric; of sway also, question by question, who is named wrong or not at all, beside what, and
     the words and the tasks that follow a value most."""
+    if measured.metric == "sway" and measured.details:
+        yield bars_table(*captioner_rows({"sway": measured.flat()}, "captioner"))
     yield score_table([measured])
     if measured.metric == "sway" and (details := measured.details):
         grids = (
@@ -64,7 +71,18 @@ def _score(measured: Measurement, score: Score, label: str) -> list[Cell]:
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
-    """The captioners' scores with their intervals and p-values; then every difference, likewise."""
+    """Of sway with details the rows, of two captioners below their difference; the captioners' scores with their
+    intervals and p-values; then every difference, likewise."""
+    results = {name: measured.flat() for name, measured in comparison.measurements.items()}
+    if comparison.metric == "sway" and all("level" in result.get("details", {}) for result in results.values()):
+        estimates, details = (
+            {name: get(one) for name, one in results.items()}
+            for get in (attrgetter("estimates"), itemgetter("details"))
+        )
+        board = leaderboard(estimates, comparison.verdicts, called_in(next(iter(results.values()))), details)
+        between = gaps(board, {"sway": comparison})
+        of_all = title(board, {name: [result] for name, result in results.items()}, comparison.verdicts)
+        yield bars_table(board, gap_title(board, between) if between else of_all)
     rows: list[list[Cell]] = [
         [name, catalogue.label(key), scored(measured.estimates, key), comparison.p_values[name].get(key, math.nan)]
         for name, measured in comparison.measurements.items()

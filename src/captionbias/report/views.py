@@ -15,10 +15,9 @@ from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
-from captionbias.metrics.sway.questions import NAMES, QUESTIONS, Question
-from captionbias.report.grid import Cell, Grid, GridColumn, Scored, Strong, columns
-from captionbias.report.portrait import FEW_VALUES, SURE, Answer, Portrait, Wrong
-from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, with_doubt, yardstick_of
+from captionbias.report.grid import NO_BREAK, Cell, Grid, GridColumn, Scored, Strong, columns
+from captionbias.report.leaderboard import MOST_VALUES, SURE, Leaderboard
+from captionbias.report.wording import Yardstick, shortened, with_doubt, yardstick_of
 from captionbias.statistics.samples import Estimate
 
 MOST_CHOSEN = 12  # columns of words
@@ -166,60 +165,36 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
     )
 
 
-def naming_table(portrait: Portrait) -> Grid:
-    """The first picture as a table."""
-    tasks, other, value = (portrait.called[part] for part in ("tasks", "other", "value"))
-    questions = [question for question in QUESTIONS if question.view == NAMES]
+def rows_table(board: Leaderboard) -> Grid:
+    """The rows as a table of numbers with their intervals."""
     rows: list[list[Cell]] = []
-    for row in [*filter(None, [portrait.person]), *portrait.rows]:
-        shares = [_of_100(row.wrong[one]) if one in row.wrong else None for one in portrait.values]
-        answers = ["; ".join(map(_in_a_cell, row.answers.get(one.key, []))) or None for one in questions]
-        rows.append([row.name, *shares, *answers])
-    heads = [f"{group(one)} {portrait.misnaming(one)}" for one in portrait.values]
-    return Grid(
-        "Who is named wrong",
-        columns("captioner", *heads, *map(portrait.heading, questions)),
-        rows,
-        f"Of 100 captions of each: all of them; in brackets those beside {tasks} that go with their own {value}, and "
-        f"those beside {tasks} of {other} {value}.",
-    )
+    for row in board.every_row:
+        numbers = [
+            Scored(bar.estimate, column.digits) if bar.estimate else bar.text
+            for column, bar in zip(board.columns, row.bars, strict=True)
+        ]
+        rows.append([row.name, *numbers, " ".join(filter(None, (row.verdict, row.said))) or None])
+    heads = columns(*(f"{column.title}, {column.unit}" for column in board.columns))
+    return Grid("", (*columns("captioner"), *heads, *columns("verdict")), rows, board.yardstick.meaning)
 
 
-def _in_a_cell(answer: Answer) -> str:
-    little = ", a little" * answer.little
-    return ": ".join(filter(None, (f"{answer.verdict}{little}", ", ".join(answer.lines))))
+BLOCKS, BLOCK_WIDTH = " ▏▎▍▌▋▊▉█", 6
 
 
-def _of_100(wrong: Wrong) -> str:
-    numbers = [fixed(share.value, 0) if share else NOTHING for share in wrong]
-    return f"{numbers[0]} ({numbers[1]}, {numbers[2]})"
-
-
-def words_table(portrait: Portrait, question: Question) -> Grid:
-    """The second picture as a table."""
-    people = list(dict.fromkeys(people for row in portrait.rows for people in row.words))
+def bars_table(board: Leaderboard, title: str) -> Grid:
+    """The rows with bars of blocks, for a terminal of 60 columns or more; the verdict is its mark."""
     rows: list[list[Cell]] = []
-    for row in portrait.rows:
-        texts = (
-            ", ".join(
-                f"{word.word} {fixed(word.captioner, 1)}"
-                + (f" ({fixed(word.person, 1)})" if word.person is not None else "")
-                for word in row.words.get(of, [])[:MOST_WORDS]
-            )
-            for of in people
-        )
-        rows.append([row.name, *(words or None for words in texts), *map(_in_a_cell, row.answers[question.key])])
-    return Grid(
-        portrait.heading(question),
-        columns("captioner", *(f"more about {of}" for of in people), "any word"),
-        rows,
-        "How many more of 100 captions use the word where the image shows one of these"
-        + (
-            ", with the rest of the image alike; in brackets the same for people's captions."
-            if portrait.person
-            else "."
-        ),
-    )
+    for row in board.every_row:
+        cells: list[Cell] = [f"{row.mark or ' '} {shortened(row.name, 14)}".replace(" ", NO_BREAK)]
+        for column, bar in zip(board.columns, row.bars, strict=True):
+            size = bar.estimate.value if bar.estimate else 0.0
+            eighths = round(8 * BLOCK_WIDTH * abs(column.at(size) - column.at(0.0)) / 100)
+            blocks = BLOCKS[-1] * (eighths // 8) + BLOCKS[eighths % 8].strip()
+            cells.append(f"{bar.text:>4} {blocks}".rstrip().replace(" ", NO_BREAK) if bar.estimate else bar.text)
+        rows.append(cells)
+    marks = dict.fromkeys(f"{row.mark} {row.words}" for row in board.rows if row.mark)
+    heads = columns("", *(f"{column.title}, {column.unit}" for column in board.columns))
+    return Grid(title, heads, rows, ". ".join(filter(None, (*marks, board.yardstick.short))))
 
 
 def sway_level(details: Mapping[str, Any]) -> Grid:
@@ -302,7 +277,7 @@ def _by_value(
     """Columns of a share of each value's captions on each side, and what a row has in them; of many values its own and
     the mean of the others."""
     values = list(rows[0][f"{what}_captioner"]) if rows else []
-    few = len(values) <= FEW_VALUES
+    few = len(values) <= MOST_VALUES
 
     def shares(row: Mapping[str, Any]) -> list[float]:
         own, of_sides = row["attribute"], [row[f"{what}_{side}"] for side in sides]

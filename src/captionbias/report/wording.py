@@ -22,11 +22,12 @@ from captionbias.bench.verdicts import (
     SAME_NO_YARDSTICK,
 )
 from captionbias.errors import render
+from captionbias.metrics.sway.a_to_t import TASKS_NAMED
 from captionbias.metrics.sway.claims import whose_gap as whose_gap
-from captionbias.metrics.sway.misnaming import KEYS
+from captionbias.metrics.sway.misnaming import KEYS, NAMED_LEAST
 from captionbias.statistics.samples import Estimate
 
-MOST_WORDS = 3  # of each value, in a sentence
+ENOUGH = 20  # images of a cell for its share to be shown
 # What messages call arguments, for those who measure; a report is also read by others.
 WORDS = {
     "predictions": "the captioner's captions",
@@ -42,49 +43,28 @@ WORDS = {
     "a_to_t": "A to T",
     "t_to_a": "T to A",
 }
+DOUBTS = {  # what a captioner says too little for, by the key of the score that shows it
+    NAMED_LEAST: "it hardly names more than one value",
+    TASKS_NAMED: "it hardly names the tasks that go with a value",
+}
 
 
 class Yardstick(NamedTuple):
-    """What captions are compared with, in words: `meaning`, what a verdict says; `legend`, below the first picture;
-    `words`, the question of words, and `words_meaning`; `than`, whose captions a size is beyond; `short`, in the
-    picture, of what needs telling there."""
+    """What captions are compared with, in words: `meaning`, what a verdict says; `than`, whose captions a size is
+    beyond; `short`, of what needs telling below the rows."""
 
     meaning: str
-    legend: str
-    words: str
-    words_meaning: str
     than: str = ""
     short: str = ""
 
 
-PEOPLE = Yardstick(
-    "More than people: than in another person's captions of the same images.",
-    "Grey row on top: the yardstick, another person's captions of the same images; “more than people” means above that "
-    "row.",
-    "Other words tied to the {value} more than in people's captions",
-    "How many more of 100 captions use the word where the image shows one {value} than where it shows {other}, with "
-    "the rest of the image alike; grey: the same for people's captions. The largest difference from people comes "
-    "first. “Any word” is in how many more of 100 captions of a {value} than people's any word that follows it is "
-    "used: one half of the images chooses the words, the other half counts. Captioners that mention more than people "
-    "do may be right.",
-    " beyond people",
-)
+PEOPLE = Yardstick("More than people: than in another person's captions of the same images.", ", beyond people")
 SCENES = Yardstick(
     "The images of a scene differ in the person alone: what differs is caused by the person, if scenes are as given.",
-    "Images of one scene are compared with each other: 0 is no difference.",
-    "Other words that differ with the person",
-    "How many more of 100 captions use the word where the image shows one {value} than where the same scene shows "
-    "{other}. “Any word” is in how many captions of a {value} any word that follows it is used: one half of the scenes "
-    "chooses the words, the other half counts.",
-    short="Within scenes",
+    short="Images of one scene are compared with each other.",
 )
 NO_PEOPLE = Yardstick(
     "No yardstick: what differs may differ as much in people's captions, for the images differ too.",
-    "There is no yardstick: people may differ as much. With human captions, or with scenes that differ in the person "
-    "alone, there is one.",
-    "Other words that differ with the {value}",
-    "How many more of 100 captions use the word where the image shows one {value} than where it shows {other}. The "
-    "images differ too, so people's captions may differ as much.",
     short="No yardstick: people may differ as much.",
 )
 
@@ -135,7 +115,8 @@ def verdict_text(key: str, estimate: Estimate, details: Mapping[str, Any] | None
     if (told := with_doubt(verdict, estimate)) != verdict:
         return told
     if verdict == CANNOT_TELL and size:
-        return f"{verdict} (would see {fixed(size, SCORES[key].digits)})"
+        clear = _clear(details or {}) if key == "sway_t_to_a" else ""
+        return f"{verdict} (would see {fixed(size, SCORES[key].digits)}){clear}"
     if verdict in (SAME, SAME_NO_YARDSTICK):
         return f"{verdict} (within {estimate.margin:g} of 100)"
     kinds = {gap: kind for kind, gap in KEYS.items()}
@@ -146,10 +127,33 @@ def verdict_text(key: str, estimate: Estimate, details: Mapping[str, Any] | None
     return verdict
 
 
+def _clear(details: Mapping[str, Any]) -> str:
+    """For whom wrong names follow the tasks beyond chance, and for whom not, or of too few images to tell."""
+    clear = {
+        row["attribute"]: row.get("extra_ci_low", 0.0) > 0 for row in details.get("t_to_a", ()) if "attribute" in row
+    }
+    if all(clear.values()) or not any(clear.values()):
+        return ""
+    cells = [cell for cell in details.get("cells", ()) if cell["suggested"]]
+    fewest = {one: min((cell["images"] for cell in cells if cell["attribute"] == one), default=0) for one in clear}
+    others = [
+        f"too few images of {group(one)} ({fewest[one]:.0f})" if fewest[one] < ENOUGH else f"not for {group(one)}"
+        for one in clear
+        if not clear[one]
+    ]
+    return f": clear for {listed([group(value) for value in clear if clear[value]])}, {listed(others)}"
+
+
 def with_doubt(verdict: str, estimate: Estimate | None) -> str:
     """A verdict, and of one that cannot tell why, where that is known."""
     doubt = estimate.doubt if estimate and verdict == CANNOT_TELL else None
-    return f"{verdict}: {doubt}" if doubt and " " in doubt else verdict  # no key of a score
+    reason = DOUBTS.get(doubt, doubt if " " in doubt else "") if doubt else ""
+    return f"{verdict}: {reason}" if reason else verdict
+
+
+def shortened(name: str, most: int) -> str:
+    """A name that fits, its middle left out if need be: names of one family begin, and files end, alike."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-((most - 1) // 2) :]}"
 
 
 def p_text(p: float) -> str:

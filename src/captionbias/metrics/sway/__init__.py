@@ -47,6 +47,7 @@ from captionbias.metrics.sway.question import (
 from captionbias.metrics.sway.units import PICTURES, SEVERAL, numbered_strata, sway_units
 from captionbias.scores.misnaming import SIDES
 from captionbias.statistics.groups import SCENE_NAMES, NamedUnits, totals
+from captionbias.statistics.samples import Sample
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.content import ContentWords, content_words
 from captionbias.warnings import note
@@ -76,6 +77,7 @@ class SwayImages(NamedTuple):
     value: Integers
     suggested: Integers
     content: ContentWords  # of the captions of both sides, the captioner's first
+    levels: Sample  # named wrong and unnamed, of 100 captions, `(2 kinds, sides, values)`
 
 
 @metric(
@@ -356,7 +358,9 @@ def _scores(inputs: SwaySums, resampling: Sequence[QuestionModule], scenes: int 
     if isinstance(inputs, SwayInput):
         named, drawn, words_of_both = inputs.named, inputs.draws[0], inputs.content_of_both
         tables |= {"leans": lean_rows(named, drawn.leans)} if details else {}
-        artefacts = SwayImages(named.values, named.row, named.value, drawn.suggested, words_of_both)
+        artefacts = SwayImages(
+            named.values, named.row, named.value, drawn.suggested, words_of_both, samples[0]["levels"]
+        )
     return Scores(
         scores,
         facts,

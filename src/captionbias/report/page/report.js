@@ -24,7 +24,7 @@ const unpacked = async () => {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 };
 let reading;
-const evidence = () => (reading ??= unpacked().then((text) => JSON.parse(text).evidence));
+const read = () => (reading ??= unpacked().then(JSON.parse));
 
 const save = (name, type, content) => {
   const link = node("a", [], { href: URL.createObjectURL(new Blob([content], { type })), download: name });
@@ -37,18 +37,75 @@ const cell = (value) => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 const csv = (rows) => rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
-const files = {
-  json: async () => save("captionbias.json", "application/json", await unpacked()),
-  csv: () => save("captionbias.csv", "text/csv", JSON.parse(document.getElementById("scores-csv").textContent)),
+const files = JSON.parse(document.getElementById("files").textContent);
+const drawing = async (scale) => {
+  const picture = new Image();
+  picture.src = `data:image/svg+xml,${encodeURIComponent(files["captionbias.svg"])}`;
+  await picture.decode();
+  const canvas = node("canvas", [], { width: scale * picture.width, height: scale * picture.height });
+  const ink = canvas.getContext("2d");
+  ink.fillStyle = "#ffffff";
+  ink.fillRect(0, 0, canvas.width, canvas.height);
+  ink.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  return canvas;
 };
-for (const button of all("[data-save]")) button.addEventListener("click", () => files[button.dataset.save]());
+const blob = (canvas, type) => new Promise((done) => canvas.toBlob(done, type, 0.95));
+// One page as large as the picture, which is a JPEG in it.
+const pdf = async () => {
+  const canvas = await drawing(4);
+  const [width, height] = [canvas.width / 4, canvas.height / 4];
+  const image = new Uint8Array(await (await blob(canvas, "image/jpeg")).arrayBuffer());
+  const drawn = `q ${width} 0 0 ${height} 0 0 cm /I Do Q`;
+  const objects = [
+    ["<</Type/Catalog/Pages 2 0 R>>"], ["<</Type/Pages/Kids[3 0 R]/Count 1>>"],
+    [`<</Type/Page/Parent 2 0 R/MediaBox[0 0 ${width} ${height}]/Resources<</XObject<</I 4 0 R>>>>/Contents 5 0 R>>`],
+    [`<</Type/XObject/Subtype/Image/Width ${canvas.width}/Height ${canvas.height}/ColorSpace/DeviceRGB/BitsPerComponent 8/Filter/DCTDecode/Length ${image.length}>>stream\n`, image, "\nendstream"],
+    [`<</Length ${drawn.length}>>stream\n${drawn}\nendstream`],
+  ];
+  const parts = ["%PDF-1.4\n"];
+  const places = [];
+  const length = () => parts.reduce((sum, part) => sum + part.length, 0);
+  objects.forEach((object, number) => { places.push(length()); parts.push(`${number + 1} 0 obj`, ...object, "endobj\n"); });
+  const start = length();
+  parts.push(`xref\n0 6\n0000000000 65535 f \n${places.map((at) => `${`${at}`.padStart(10, "0")} 00000 n \n`).join("")}trailer<</Size 6/Root 1 0 R>>\nstartxref\n${start}\n%%EOF`);
+  return new Blob(parts);
+};
+const made = { json: unpacked, png: async () => blob(await drawing(3), "image/png"), pdf };
+const types = { json: "application/json", csv: "text/csv", svg: "image/svg+xml" };
+for (const button of all("[data-save]")) {
+  const name = button.dataset.save;
+  const ending = name.split(".").pop();
+  button.addEventListener("click", async () => save(name, types[ending] ?? "text/plain", files[name] ?? (await made[ending]())));
+}
+document.getElementById("copy").addEventListener("click", async ({ target }) => {
+  const link = location.href.replace(/\/report\b.*$/, "");
+  try {
+    await navigator.clipboard.writeText(link);
+  } catch {
+    const field = node("input", [], { value: link });
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  target.textContent = "Copied";
+});
 
-// One captioner at a time.
-const choosers = all("[data-choose=captioner]");
-for (const chooser of choosers) {
-  chooser.addEventListener("change", () => {
-    for (const other of choosers) other.value = chooser.value;
-    for (const part of all("[data-captioner]")) part.hidden = part.dataset.captioner !== chooser.value;
+// The rows are sorted by a click on a head, the other way round by another.
+for (const head of all("[data-by]")) {
+  head.addEventListener("click", () => {
+    const by = head.dataset.by;
+    const up = head.getAttribute("aria-pressed") === "true" ? !head.classList.contains("up") : by === "name" || by === "order";
+    for (const other of all("[data-by]")) other.setAttribute("aria-pressed", other === head);
+    head.classList.toggle("up", up);
+    const value = (row) => {
+      if (by === "name") return row.querySelector(".name").title;
+      return Number(by === "order" ? row.dataset.order : all(".cell", row)[by].dataset.value || -Infinity);
+    };
+    const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
+    const rows = all("details.row");
+    const after = rows.at(-1).nextElementSibling;
+    for (const row of rows.sort((a, b) => compare(value(a), value(b)) * (up ? 1 : -1))) after ? after.before(row) : head.closest(".rows").append(row);
   });
 }
 for (const button of all(".show-more")) {
@@ -99,7 +156,7 @@ const marked = (text, spans) => {
   }
   return [...parts, text.slice(done)];
 };
-const inWords = (found, number, { word, forms }) => {
+const inWords = (found, number, { word, forms, counted }) => {
   const text = found.texts[number];
   if (word !== undefined) {
     const literal = (forms ?? [word]).map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
@@ -108,7 +165,9 @@ const inWords = (found, number, { word, forms }) => {
   }
   const flat = found.marks[number];
   const spans = [];
-  for (let at = 0; at < flat.length; at += 3) spans.push([flat[at], flat[at + 1], true]);
+  for (let at = 0; at < flat.length; at += 3) {
+    if (counted.has(found.labels[flat[at + 2]])) spans.push([flat[at], flat[at + 1], true]);
+  }
   return marked(text, spans);
 };
 const percent = (share) => `${Math.round(100 * share)}%`;
@@ -137,12 +196,16 @@ const itemOf = (found, row, number, item, kind) => {
   image.people.forEach((one, place) => texts.append(node("dt", place ? "" : "people"), node("dd", inWords(found, one, item))));
   return node("li", [node("div", head.filter((part) => part !== "").map((part) => (part instanceof Node ? part : node("span", part))), { class: "head" }), texts]);
 };
-const panelOf = (found, button) => {
+const panelOf = (audit, button) => {
+  const found = audit.evidence;
   const { kind, group, index } = button.dataset;
   const number = Number(button.closest("[data-captioner]").dataset.captioner);
   const name = Object.keys(found.captioners)[number];
   const own = found.captioners[name];
   const item = kind === "tied" ? own.tied[index] : own[kind][group][index];
+  // What put these captions here: who is named, and what goes with the value that is suggested.
+  const leans = kind === "cells" ? audit.comparisons.sway.results[name].details.leans : [];
+  item.counted = new Set([...Object.keys(audit.attribute_counts), ...leans.filter((row) => row.goes_with === item.suggested).map((row) => row.task)]);
   const rows = item.rows.map((row) => {
     const image = found.images[row.row];
     const text = own.captions[row.row];
@@ -201,7 +264,7 @@ const open = async (button) => {
   if (button.getAttribute("aria-expanded") === "true") return close(button);
   all(".opener[aria-expanded=true]").forEach(close);
   button.setAttribute("aria-expanded", "true");
-  const found = await evidence();
+  const found = await read();
   if (button.getAttribute("aria-expanded") === "true") (button.closest("tr") ?? button).after(panelOf(found, button));
 };
 for (const button of all(".opener")) button.addEventListener("click", () => open(button));
