@@ -104,6 +104,21 @@ def test_the_command_counts_and_measure_takes_counts_in_the_place_of_captions(sh
     assert "draws:1|" in scores["signature"]
 
 
+def test_a_report_of_counts_has_the_rows_of_one_of_captions(shards, tmp_path):
+    """Of two captioners, with the difference between them; not what it takes captions for."""
+    invoke("count", shards, "--output", tmp_path / "nic.parquet", "--reference-column", "people")
+    invoke("count", shards, "--output", tmp_path / "sat.parquet", "--reference-column", "people", "--draws", "2")
+    counts = [argument for name in ("nic", "sat") for argument in ("--counts", tmp_path / f"{name}.parquet")]
+    shown = invoke("report", *counts, "--output", tmp_path / "r.html", "--json", tmp_path / "r.json")
+    written = json.loads((tmp_path / "r.json").read_text())
+    own = sway(read_counts(tmp_path / "nic.parquet"), details=True)
+    assert {"nic", "sat", "people"} <= set(shown.split())
+    assert written["comparisons"]["sway"]["results"]["nic"]["sway_wrong_gap"] == own["sway_wrong_gap"]
+    assert written["attribute_counts"] == own["details"]["attribute_counts"]
+    assert "words, A to T and captions" in written["missing"][0]
+    assert "<title>" in (tmp_path / "r.html").read_text()
+
+
 def test_what_many_captions_share_is_learned_of_all_shards_and_measures_what_rows_do(tmp_path):
     """A prompt before each, which a shard of 12 images cannot tell, and one caption for 86 of 600."""
     table = world(600)

@@ -268,6 +268,7 @@ def audit_counts(
     chance: dict[str, Any] = {"seed": seed, "bootstrap": replicate_count("bootstrap", count)}
     of_metric = margins_by_metric(margins, ["sway"])["sway"]
     checked = check_counts(captioners)
+    usual = {"attribute_lexicon": "gender", "task_lexicon": None, "lean": None, "preset": None, "trials": None}
     comparison = measure_together(checked, "sway", margins=of_metric, watch=watch, details=True, **chance)
     first = next(iter(captioners.values()))
     counted = next(iter(comparison.measurements.values())).details or {}
@@ -281,7 +282,7 @@ def audit_counts(
         words={},
         quality={},
         missing=(Message("words, A to T and captions: counts do not have them; report a sample of the captions"),),
-        settings={"metrics": ["sway"], **dict(first.metrics["sway"].options), **chance},
+        settings={"metrics": ["sway"], **usual, **first.metrics["sway"].options, **chance},
         signatures={"sway": comparison.signature},
     )
 

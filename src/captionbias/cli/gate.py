@@ -195,7 +195,7 @@ def _not_asked(question: Question, measured: Measurement) -> str:
         return "" if question.key in measured.estimates else "no caption is missing"
     if question.parts[0].name in measured.settings["worst"].split(","):
         return ""
-    if measured.artefacts is None and question.key in ("sway_words", "sway_a_to_t"):
+    if measured.artefacts.images is None and question.key in ("sway_words", "sway_a_to_t"):
         return "counts cannot answer it, a sample of the captions can"
     if question.key == "sway_words":
         return f"it takes {LEAST_SCORED} images, or scenes"

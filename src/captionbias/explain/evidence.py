@@ -91,7 +91,7 @@ def captions_behind(
         if swayed and name in swayed:
             values = lexicons["attribute"]
             named, _ = captions.main_values(values, tokenizer)
-            behind["cells"] = _cells(swayed[name].artefacts, caption_words, named, values)
+            behind["cells"] = _cells(swayed[name].artefacts.images, caption_words, named, values)
             first = np.unique(measured_on.words(tokenizer).model_image, return_index=True)[1]
             forms = word_forms(caption_words.tokens, values, lexicons["task"], tokenizer)
             tied = _tied(swayed[name], first, captions, caption_words, forms)
@@ -179,7 +179,7 @@ def _tied(
 ) -> list[dict[str, Any]]:
     """The evidence for the words that follow a value more than in people's captions; `first`: of the captions that were
     measured each image's first."""
-    images: SwayImages = measured.artefacts
+    images: SwayImages = measured.artefacts.images
     rows = [row for row in (measured.details or {}).get("words", ()) if row["kind"] == "more"]
     strongest = [row for value in images.values for row in [row for row in rows if row["attribute"] == value][:TIED]]
     if not strongest:

@@ -49,7 +49,7 @@ def telling_scenes(
         what is there, a name that is `wrong`, or a word that the other caption lacks, `following` a value or another.
         No scene and no two captions are there twice.
     """
-    images: SwayImages = measured.artefacts
+    images: SwayImages = measured.artefacts.images
     content = images.content._replace(used=images.content.used[first])
     value = np.zeros(len(captions), np.int64)
     value[images.row] = images.value

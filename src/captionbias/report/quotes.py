@@ -40,7 +40,7 @@ class Behind(NamedTuple):
 
 def behind(audit: Audit, board: Leaderboard, captioner: str) -> Iterator[Behind]:
     """The captions of a captioner that name a value wrong, beside tasks of another value first."""
-    cells = audit.evidence["captioners"][captioner]["cells"].get("t_to_a", ())
+    cells = audit.evidence["captioners"][captioner]["cells"].get("t_to_a", ()) if audit.evidence else ()
     for own in (False, True):
         for place, cell in enumerate(cells):
             value, suggested = cell["attribute"], cell["suggested"]

@@ -77,7 +77,15 @@ class SwayImages(NamedTuple):
     value: Integers
     suggested: Integers
     content: ContentWords  # of the captions of both sides, the captioner's first
-    levels: Sample  # named wrong and unnamed, of 100 captions, `(2 kinds, sides, values)`
+
+
+class SwayArtefacts(NamedTuple):
+    """What views take: how often each value is named wrong and unnamed, of 100 captions, `(2 kinds, sides, values)`;
+    and the images, None of counts."""
+
+    values: tuple[str, ...]
+    levels: Sample
+    images: SwayImages | None
 
 
 @metric(
@@ -354,18 +362,10 @@ def _scores(inputs: SwaySums, resampling: Sequence[QuestionModule], scenes: int 
     if details:
         tables = {"images": images, "attribute_counts": dict(zip(inputs.values, of_values, strict=True))}
         tables |= {name: table for answer in answers for name, table in answer.details().items()}
-    artefacts = None
+    compared = None
     if isinstance(inputs, SwayInput):
         named, drawn, words_of_both = inputs.named, inputs.draws[0], inputs.content_of_both
         tables |= {"leans": lean_rows(named, drawn.leans)} if details else {}
-        artefacts = SwayImages(
-            named.values, named.row, named.value, drawn.suggested, words_of_both, samples[0]["levels"]
-        )
-    return Scores(
-        scores,
-        facts,
-        inputs.notes,
-        tables,
-        artefacts,
-        doubts=doubts,
-    )
+        compared = SwayImages(named.values, named.row, named.value, drawn.suggested, words_of_both)
+    artefacts = SwayArtefacts(tuple(inputs.values), samples[0]["levels"], compared)
+    return Scores(scores, facts, inputs.notes, tables, artefacts, doubts=doubts)
