@@ -208,6 +208,8 @@ def test_files_are_what_the_user_says_they_are():
     assert data.roles == {"a.csv": CAPTIONER, "b.csv": PEOPLE, "c.csv": UNUSED}
     roles = {CAPTIONER: ["a.csv"], TASKS: "d.csv"}
     refuses("there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'", with_roles, one, roles)
+    people = said(("a", WHO), ("b", {"id": IDS, "who": WHO["who"]}), a=CAPTIONER, b=PEOPLE)
+    assert module.missing_columns(people) == "no column of b.csv is chosen: choose the one of people's captions below"
     chosen = {CAPTIONER: ["a.csv", "b.csv"], PEOPLE: "c.csv", LABELS: "a.csv"}
     data = with_roles(one, chosen)
     told = [(data.roles[table.name], table.name) for table in data.tables]
@@ -289,7 +291,7 @@ def test_the_order_of_the_files_does_not_count(shapes):
 
 def dropped(folder, *paths):
     """The data of files, each of which lies in a folder of its own, as the page has them."""
-    for number, path in enumerate(paths):
+    for number in range(len(paths)):
         (folder / f"{number}").mkdir()
     return module.read_uploads([str(path.rename(folder / f"{n}" / path.name)) for n, path in enumerate(paths)])
 

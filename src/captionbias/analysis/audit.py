@@ -133,8 +133,8 @@ def audit(
             `read_captions`.
         references, attributes, tasks, trust_rows, scene: of the same images, as the metrics take them.
         metrics: any of `captionbias.metrics`; when None `sway`, `dbac` and `lic`, of scenes without human captions
-            `sway` alone. `sway` is left out, and `missing` says so, if these captions do not allow it and other metrics
-            are named.
+            `sway` alone. One that these captions do not allow is left out, and `missing` says so, if another is
+            measured.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
         trials: attackers for each set of captions; the preset's when None.
         seed: of the first trial and of the bootstrap.
@@ -212,7 +212,7 @@ def audit(
 
     comparisons = _comparisons(checked, chosen, steps, compared)
     alone = _alone(checked, chosen, crossed, lean, steps, compared)
-    words = steps.each(explained, "words", words_of)
+    words = steps.each(explained if "lic" in comparisons else {}, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
     with_values = {
         name: captions.with_attributes(as_values(captions.attributes, lexicon, []))
@@ -306,11 +306,12 @@ def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) 
 def _comparisons(
     captioners: Mapping[str, Captions], metrics: Sequence[str], steps: _Steps, compared: Callable[..., Comparison]
 ) -> dict[str, Comparison]:
-    """The metrics of all captioners; what is undefined of one of them is missing."""
-    comparisons = {}
+    """The metrics of all captioners; one that these captions do not allow, and what is undefined of a captioner, is
+    missing."""
+    comparisons: dict[str, Comparison] = {}
     for metric in metrics:
-        optional = metric == "sway" and len(metrics) > 1  # it needs a person beside those who say what images show
-        with steps.tolerated("sway") if optional else nullcontext():
+        needed = metric == metrics[-1] and not comparisons
+        with nullcontext() if needed else steps.tolerated(catalogue.METRICS[metric].title):
             comparisons[metric] = compared(captioners, metric, keep_attackers=int(metric == "lic"))
     steps.missing += [
         f"{catalogue.label(score)}, of {captioner}: in no trial is it defined"

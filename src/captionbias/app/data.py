@@ -27,7 +27,7 @@ from captionbias.text.lexicon import attribute_lexicons, task_lexicons
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
-ATTRIBUTES, TASK_WORDS = (*attribute_lexicons(),), (*task_lexicons(),)
+ATTRIBUTES, TASK_WORDS = (*attribute_lexicons(),), (*sorted(task_lexicons(), key="coco_objects".__ne__),)
 MOST_IN_SCENE = 30  # images: a "scene" of more is a kind of place
 CAPTIONER, PEOPLE, LABELS, TASKS, LEAN, UNUSED = "predictions", "references", "attributes", "tasks", "lean", ""
 TITLES = {
@@ -208,7 +208,7 @@ def _scene_column(data: Data) -> str:
     for table in data.tables:
         if column := next((name for name in table.columns if plain_name(name) == "scene"), ""):
             sizes = Counter(filter(None, map(as_scene, table.column(column)))).values()
-            if sizes and 1 < sum(sizes) / len(sizes) and max(sizes) <= MOST_IN_SCENE:
+            if sizes and sum(sizes) > len(sizes) and max(sizes) <= MOST_IN_SCENE:
                 return column
     return ""
 

@@ -13,6 +13,7 @@ from captionbias.app import uploads
 from captionbias.app.data import (
     CAPTIONER,
     LABELS,
+    LEAN,
     MAX_CAPTIONERS,
     MAX_FILES,
     PEOPLE,
@@ -54,6 +55,7 @@ class Files:
                 PEOPLE: choice("People's captions"),
                 LABELS: choice("Labels of the images"),
                 TASKS: choice("Tasks of the images"),
+                LEAN: choice("Which tasks go with whom"),
             }
         with gr.Row():
             self.example = gr.Button("Try it with the example's data", elem_id="take-example")

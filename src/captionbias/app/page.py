@@ -12,7 +12,7 @@ import gradio as gr
 
 from captionbias.app import measuring
 from captionbias.app.check_step import Check
-from captionbias.app.data import guess_words, with_columns, with_roles
+from captionbias.app.data import with_columns, with_roles
 from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
 from captionbias.app.measuring import PageSettings
@@ -222,16 +222,16 @@ class Page:
         if run.state == State.READING:
             return run
         data = with_roles(run.data, _named(given, self.files.roles))
-        words = run.settings.attribute if data is run.data else guess_words(data)
-        return self.runs.change(run, owner, data, replace(run.settings, attribute=words))
+        return self.runs.change(run, owner, data, run.settings if data is run.data else run.settings.fitting(data))
 
     def _choose(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         if run.state == State.READING:
             return run
         data, chosen = with_columns(run.data, _named(given, self.check.columns)), _named(given, self.check.settings)
-        if data.columns.attribute_column != run.data.columns.attribute_column:
-            chosen["attribute"] = guess_words(data)
         settings = PageSettings(**{**chosen, "metrics": tuple(chosen["metrics"])})
+        for column, words in (("attribute_column", "attribute"), ("task_column", "task_words")):
+            if getattr(data.columns, column) != getattr(run.data.columns, column):
+                settings = replace(settings, **{words: getattr(settings.fitting(data), words)})
         return self.runs.change(run, owner, data, settings)
 
     def _measure(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from hashlib import sha256
@@ -18,7 +18,7 @@ from threading import RLock, Thread
 
 from captionbias.app import measuring
 from captionbias.app.compared import together
-from captionbias.app.data import Data, guess_words, read_uploads
+from captionbias.app.data import Data, read_uploads
 from captionbias.app.measuring import Look, PageSettings
 from captionbias.app.results import RunResult
 from captionbias.app.uploads import shown_name
@@ -250,7 +250,7 @@ class Runs:
         message = ""
         try:
             run.data, run.files = read()
-            run.settings = replace(run.settings, attribute=guess_words(run.data))
+            run.settings = run.settings.fitting(run.data)
             run.look()
         except Exception as error:
             message = _message(error)

@@ -59,7 +59,8 @@ def open_tables(paths: Sequence[Path]) -> list[Table]:
     late, end = Timer(seconds, child.kill), time.monotonic() + seconds
     late.start()
     try:
-        assert child.stdin and child.stdout
+        assert child.stdin
+        assert child.stdout
         with suppress(BrokenPipeError):  # it died, which its answer tells
             child.stdin.write(json.dumps([str(path.absolute()) for path in paths]).encode() + b"\n")
             child.stdin.flush()
