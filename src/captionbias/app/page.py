@@ -160,8 +160,9 @@ class Page:
         """Let an event show the run that `act` makes of the one that is shown, the owner and what fields hold, and go
         to a step; what goes wrong is told where people look: in the steps, or in `told`."""
 
-        def handle(given: dict[Any, Any]) -> dict[Any, Any]:
+        def handle(given: dict[Any, Any], request: gr.Request) -> dict[Any, Any]:
             owner = given[self.owner]
+            self.runs.comes(owner, request.client.host if request.client else "")
             run = self.runs.find(given[self.run], owner)
             if given[self.run] and run is None:
                 return self.show(self._nothing(owner), owner, fault=GONE)
@@ -219,13 +220,13 @@ class Page:
         return self.runs.read(run, owner, lambda: (example(), {}))
 
     def _say(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        if run.state == State.READING:
+        if run.state == State.READING or run.told:
             return run
         data = with_roles(run.data, _named(given, self.files.roles))
         return self.runs.change(run, owner, data, run.settings if data is run.data else run.settings.fitting(data))
 
     def _choose(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        if run.state == State.READING:
+        if run.state == State.READING or run.told:
             return run
         data, chosen = with_columns(run.data, _named(given, self.check.columns)), _named(given, self.check.settings)
         settings = PageSettings(**{**chosen, "metrics": tuple(chosen["metrics"])})

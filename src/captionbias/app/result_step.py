@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app.pieces import alert, choice, frame, table
+from captionbias.app.results import RunResult
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
 
@@ -32,7 +33,7 @@ class Outcome:
         return {
             self.status: f'<div role="status">{status(run)}</div>' if run.asked else "",
             self.cancel: gr.update(visible=run.working),
-            self.again: gr.update(visible=run.state in (State.FAILED, State.CANCELLED)),
+            self.again: gr.update(visible=run.state in (State.FAILED, State.CANCELLED) and not run.told),
             self.frame: report(run),
             self.downloads: gr.update(visible=whole, value=downloads(run)),
         }
@@ -57,7 +58,7 @@ def waiting(before: int) -> str:
 def status(run: Run) -> str:
     """What a run is at, and how much of it there is."""
     part = ""
-    if run.result and not run.result.whole:
+    if isinstance(run.result, RunResult) and not run.result.whole:
         titles = ", ".join(catalogue.METRICS[name].title for name in run.result.audit.comparisons)
         rest = "still being measured, and may change verdicts" if run.working else "not measured"
         part = f"<p><strong>This result is not whole</strong>: it is {titles} alone; the rest is {rest}.</p>"

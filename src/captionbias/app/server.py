@@ -22,6 +22,7 @@ from urllib.parse import quote, urlsplit
 from captionbias.app import example
 from captionbias.app.runs import GONE, Runs
 from captionbias.app.uploads import MAX_BYTES, stop_reading
+from captionbias.io.store import open_store
 
 PREFIX = "captionbias-page-"
 LOCK, NEW = "lock", 60  # of a folder in use; seconds in which a folder has no lock yet
@@ -71,6 +72,8 @@ def serve(
         with suppress(ImportError):
             import_module(name)
     runs = runs or Runs()
+    if store := open_store(True):
+        runs.restore(store.folder / "page")
     with private_folder() as folder:
         blocks = build(runs)
         try:
