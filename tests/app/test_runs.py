@@ -1,5 +1,6 @@
 """A run keeps what it was asked for, works in its turn whatever becomes of its page, and ends when nobody looks."""
 
+import json
 import time
 from dataclasses import replace
 from threading import Event
@@ -268,13 +269,14 @@ def test_a_link_outlives_data_and_servers_for_a_day_and_says_what_became_of_a_ru
     clock[0] += EXPIRES + 1
     first.look(under_way)
     assert (done.told, first.find(done.id).result.report) == (True, "a report"), "its data are gone"
+    first.close()
+    assert json.loads((store / under_way.id / module.RUN).read_text())["message"] == module.STOPPED
     clock[0] += KEPT
     killed.expire()
     assert (killed.find(done.id), list(store.iterdir())) == (None, [])
     (store / "x").mkdir(parents=True)
     (store / "x" / module.RUN).write_text("{}")
-    killed.restore(store)
-    first.close()
+    killed.restore(store)  # what another version wrote is let be
     killed.close()
 
 
