@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from importlib import import_module
 from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -41,9 +43,13 @@ SHOWN_LABELS = 5
 FIRST = "sway"  # which trains nothing, so that its picture can be shown at once
 FIRST_SHARE = 0.1  # of the work
 KEPT = 2  # data whose captions are kept as they were read
+NEEDED = (  # by runs
+    *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
+    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
+)
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 _read: WeakKeyDictionary[Data, tuple[dict[str, Captions], list[str]]] = WeakKeyDictionary()
-_keeping = Lock()
+_keeping, _preparing = Lock(), Lock()
 
 
 @dataclass(frozen=True)
@@ -105,11 +111,23 @@ def look(data: Data, attribute: str) -> Look:
     return Look("; ".join(_too_few(counts)), len(captions), counts, list(filter(None, notes)))
 
 
+def prepare() -> None:
+    """Import what runs need, in one thread: some of these packages import each other in a circle."""
+    with _preparing:
+        if not gc.get_freeze_count():
+            for name in NEEDED:
+                with suppress(ImportError):
+                    import_module(name)
+            gc.collect()
+            gc.freeze()  # what is there now stays: looking through it again takes a second of a run
+
+
 def read(data: Data) -> tuple[dict[str, Captions], list[str]]:
     """Each captioner's captions, and warnings of their files. Those of the latest data are kept as long as the data:
     what was looked at is measured soon."""
     if (known := _read.get(data)) is not None:
         return known
+    prepare()
     with heard() as notes:
         captioners = captions_of(data)
     with _keeping:

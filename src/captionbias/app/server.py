@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import re
@@ -14,14 +13,15 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from captionbias.app import example
+from captionbias.app.measuring import prepare
 from captionbias.app.runs import GONE, Runs
-from captionbias.app.uploads import MAX_BYTES, stop_reading
+from captionbias.app.uploads import MAX_BYTES, stop_reading, warm_up
 from captionbias.io.store import open_store
 
 PREFIX = "captionbias-page-"
@@ -29,11 +29,6 @@ LOCK, NEW = "lock", 60  # of a folder in use; seconds in which a folder has no l
 UPLOAD = 310_000_000  # bytes of a request: the largest set of files
 BODY = 5_000_000  # bytes of any other request, which has settings
 HOUR, MAX_CLIENTS = 3600, 2000
-NEEDED = (  # by runs
-    *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
-    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
-    "matplotlib.pyplot",  # by gradio, at the first event
-)
 
 EMBEDDED = " https://huggingface.co https://*.hf.space" if os.environ.get("SPACE_ID") else ""
 # Gradio's HTML component makes functions of its templates, which are not of users.
@@ -68,9 +63,6 @@ def serve(
 ) -> None:
     """Serve the page that `build` makes for these runs until this process is asked to end; nothing of what users
     uploaded is left then. `tell` is called with the address, `look` is more for `gr.Blocks.launch`."""
-    for name in NEEDED:  # now, in one thread: some of these packages import each other in a circle
-        with suppress(ImportError):
-            import_module(name)
     runs = runs or Runs()
     if store := open_store(True):
         runs.restore(store.folder / "page")
@@ -79,9 +71,9 @@ def serve(
         try:
             options = launch_options(runs, folder, host) | {"server_port": port, "inbrowser": open_browser}
             _, address, _ = blocks.launch(**options, **look, quiet=True, prevent_thread_lock=True)
-            gc.collect()
-            gc.freeze()  # what is there now stays: looking through it again takes a second of a run
             tell(f"the page is at {address}; end it with Ctrl-C")
+            warm_up()
+            Thread(target=prepare, daemon=True).start()  # a signal ends this thread
             with suppress(KeyboardInterrupt):
                 while blocks.is_running:
                     time.sleep(0.1)
@@ -166,6 +158,10 @@ def _answers(runs: Runs) -> dict[str, Callable[[Any], Any]]:
 
     headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
 
+    def of_example(_: Any) -> Any:
+        prepare()
+        return HTMLResponse(example.result(), headers=headers)
+
     def shown(request: Any) -> Any:
         return RedirectResponse(f"../?run={quote(request.path_params['name'], safe='')}")  # also behind a proxy
 
@@ -182,7 +178,7 @@ def _answers(runs: Runs) -> dict[str, Callable[[Any], Any]]:
         return PlainTextResponse(f"{GONE[0].upper()}{GONE[1:]}.", 404, headers)
 
     return {
-        "/example": lambda request: HTMLResponse(example.result(), headers=headers),
+        "/example": of_example,
         "/run/{name}": shown,
         "/run/{name}/report": report,
         "/run/{name}/files/{file}": file,

@@ -86,7 +86,7 @@ STARTED: Options = {
     "package": flag(
         str | None,
         "captionbias, which is on no index yet: an address, of git or of a wheel, or a wheel, which is put beside the "
-        "app; a private Space needs an address.",
+        "app and installed as it starts.",
         metavar="<file|URL>",
     ),
     "output": flag(
@@ -133,7 +133,7 @@ def _send_space(
         raise ValueError("--to is missing: name the repository, or only write the folder, with --dry-run and --output")
     with TemporaryDirectory() as made:
         to = output or Path(made)
-        write_space(folder or shipped("spaces") / "captionbias", to, package, repo)
+        write_space(folder or shipped("spaces") / "captionbias", to, package)
         if output:
             say(f"written: {output}; there: pip install -r requirements.txt && python app.py")
         if repo:
