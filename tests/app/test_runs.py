@@ -6,11 +6,13 @@ from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
 from captionbias.app import runs as module
 from captionbias.app.data import CAPTIONER, Columns, Data
 from captionbias.app.measuring import Look, PageSettings
+from captionbias.app.page import METRICS, Page
 from captionbias.app.results import RunResult
 from captionbias.app.runs import (
     EXPIRES,
@@ -116,6 +118,18 @@ def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_tol
     third = found.read(second, "me", refuse)
     third.reading.result(PATIENCE)
     assert (third.state, third.message, bool(third.data)) == (State.DRAFT, "nic.csv is empty", False)
+
+
+def test_files_that_are_given_while_others_are_read_stay_what_the_page_shows(found):
+    with gr.Blocks() as app:
+        page, may, request = Page(app, found, METRICS), Event(), SimpleNamespace(session_hash="a tab")
+    first = found.read(Run("me"), "me", lambda: (Data(), {}) if may.wait(PATIENCE) else None)
+    second = found.read(first, "me", lambda: (data("sat"), {}))
+    first.page = second.page = "a tab"
+    may.set()
+    late = [page._read(first.id, "me", request), page._tick(first.id, "me", -1, request)]
+    assert late == [gr.skip(), gr.skip()]
+    assert page._read(second.id, "me", request)[page.run] == second.id
 
 
 def test_runs_are_measured_one_by_one_in_the_order_in_which_they_were_asked_for(found, work):

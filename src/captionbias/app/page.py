@@ -173,6 +173,7 @@ class Page:
                 if told is None:
                     return self.show(run, owner, given, message_of(error))
                 return {**self.show(run, owner, given), told: alert(error)}
+            made.page = request.session_hash or ""
             selected = {self.steps: gr.Tabs(selected=select)} if select else {}
             return {**self.show(made, owner, given), **selected}
 
@@ -193,7 +194,7 @@ class Page:
             shown, step = self.show(run, owner), "result" if run.asked else "check" if run.data else "files"
         return {**shown, self.owner: owner, self.steps: gr.Tabs(selected=step)}
 
-    def _tick(self, name: str, owner: str, edition: int) -> dict[Any, Any]:
+    def _tick(self, name: str, owner: str, edition: int, request: gr.Request) -> Any:
         """What is new of a run that is on its way; what is chosen in the other steps stays."""
         run = self.runs.find(name) if name else self._nothing(owner)
         if run is None:
@@ -201,14 +202,19 @@ class Page:
         self.runs.look(run, owner)
         if run.edition == edition or not name:
             return self._follow(run, owner)
-        return self._show_outcome(run, owner) if run.asked else self.show(run, owner)
+        return self._show_outcome(run, owner) if run.asked else self._show_latest(run, owner, request)
 
-    def _read(self, name: str, owner: str) -> Any:
+    def _read(self, name: str, owner: str, request: gr.Request) -> Any:
+        """What was read; nothing if other files were given on this page meanwhile, for which it waits as well."""
         run = self.runs.find(name)
         if run is None or run.reading is None:
             return gr.skip()
         run.reading.result()
-        return self.show(run, owner)
+        return self._show_latest(run, owner, request)
+
+    def _show_latest(self, run: Run, owner: str, request: gr.Request) -> Any:
+        """What all components hold for a run, if this page made no other one since: answers may come late."""
+        return self.show(run, owner) if self.runs.latest(request.session_hash or "") in (None, run) else gr.skip()
 
     # What they make of the run that is shown
 

@@ -87,7 +87,7 @@ class Run:
 
     `files`: their names and digests; `uploads`: where they lie, as long as they do. `message`: in words, what went
     wrong, or why it ended. `result`: the first part, then the whole. `edition` counts what a page has to show anew.
-    `told`: only what is told of it is left, and its report; of its files the names.
+    `told`: only what is told of it is left, and its report; of its files the names. `page`: which showed it last.
     """
 
     owner: str = ""
@@ -105,6 +105,7 @@ class Run:
     done: float = 0.0
     result: RunResult | Kept | None = None
     told: bool = False
+    page: str = ""
     edition: int = 0
     seen: float = field(default_factory=time.monotonic)
     used: float = field(default_factory=time.monotonic)
@@ -214,6 +215,10 @@ class Runs:
         if run := self._runs.get(name):
             run.used, run.owner = time.monotonic(), run.owner or owner
         return run
+
+    def latest(self, page: str) -> Run | None:
+        """The latest run of those that a page showed."""
+        return next((run for run in reversed(list(self._runs.values())) if run.page == page), None)
 
     def of(self, owner: str) -> list[Run]:
         """What the owner asked for, the latest first."""
