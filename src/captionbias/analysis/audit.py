@@ -263,7 +263,7 @@ class _Steps:
     def within(self, finished: int, total: int) -> None:
         """Tell how far a step's trials are, which are most of the work of a metric."""
         done = (self.begun - 1 + 0.9 * finished / total) / self.total
-        self.watch(f"{self.title}, small model {finished} of {total} that guesses", done)
+        self.watch(f"{self.title}, small model {finished} of {total}", done)
 
     def each(
         self, captioners: Mapping[str, Captions], kind: str, measure: Callable[[str, Captions], dict[str, Any]]

@@ -18,12 +18,14 @@ _EXTRA = re.compile(r"(?:\band\s+)?extra\s*==\s*['\"]([^'\"]+)['\"]")
 START = """
 # The Hub installs requirements before this folder is there.
 if __name__ == "__main__":
+    import importlib
     import subprocess
     import sys
     from pathlib import Path
 
     wheel = Path(__file__).with_name("{}")
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", wheel], check=True)
+    importlib.invalidate_caches()
 """
 
 
