@@ -36,7 +36,7 @@ from captionbias.progress import Watch, duration
 # A free Space has 16 GB: the tables of a run are 0.3 at most, measuring may need 4, each of two readings 2.
 MAX_HELD, MAX_WAITING, MAX_OF_ONE, READERS = 20, 32, 8, 2
 EXPIRES = 3600.0  # seconds after the last use of a run's data
-KEPT, MAX_KEPT = 24 * 3600.0, 1000  # seconds after a run was asked for, in which its report is on disk; reports
+KEPT, MAX_KEPT = 24 * 3600.0, 300  # seconds after a run was asked for, in which its report is on disk; reports
 RUN, REPORT = "run.json", "report.html"  # in a run's folder
 UNSEEN = 120.0  # seconds without a page that shows it
 FAULTS = (ValueError, RankError, WorkerKilledError)
@@ -354,13 +354,14 @@ class Runs:
     def _address(self, run: Run) -> str:
         return self._addresses.get(run.owner, "")
 
-    def _on_disk(self, run: Run) -> None:
-        """Write the whole result of a run, which leaves the memory."""
-        if self._folder and isinstance(run.result, RunResult):
+    def _on_disk(self, run: Run, result: RunResult) -> RunResult | Kept:
+        """A whole result as it is kept on disk, so that it leaves the memory; a part as it is."""
+        if self._folder and result.whole:
             with suppress(OSError):
-                for path in run.result.files.values():
+                for path in result.files.values():
                     shutil.copy(path, self._folder / run.id)
-                run.result = Kept(self._folder / run.id)
+                return Kept(self._folder / run.id)
+        return result
 
     def _read(self, run: Run, read: Callable[[], tuple[Data, dict[str, str]]]) -> None:
         message = ""
@@ -384,8 +385,7 @@ class Runs:
                 watch("starting", 0.0)
                 for result in self._measure(run, watch):
                     watch(run.step, run.done)
-                    run.result, run.edition = result, run.edition + 1
-                self._on_disk(run)
+                    run.result, run.edition = self._on_disk(run, result), run.edition + 1
             except CancelledError:
                 continue
             except Exception as error:  # whatever it is, others are to be measured
