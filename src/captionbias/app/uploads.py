@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -166,6 +167,9 @@ def _main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for name in ("pyarrow.parquet", "pandas", "openpyxl"):  # now, not as files come
+        with suppress(ImportError):
+            import_module(name)
     for line in sys.stdin.buffer:
         with TemporaryDirectory() as folder:
             paths = [_beside(Path(path), Path(folder)) for path in json.loads(line)]
