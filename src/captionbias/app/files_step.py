@@ -35,8 +35,8 @@ KEPT = f"""
 Files that end with {", ".join(uploads.ENDINGS)}, captions of COCO and Flickr among them: at most {MAX_FILES} files,
 {MAX_CAPTIONERS} captioners, {uploads.MAX_IMAGES:,} images, {uploads.MAX_BYTES / 1e6:,.0f} MB a file and
 {uploads.MAX_TOTAL / 1e6:,.0f} MB together.
-Files are read on the machine that serves this page, sent nowhere else, and deleted within two hours; reports, which quote
-captions, are kept for a day.
+Files are read on the machine that serves this page, sent nowhere else, and deleted within two hours; reports, which
+quote captions, are kept for a day.
 """
 
 

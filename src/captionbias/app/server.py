@@ -62,7 +62,8 @@ def serve(
     **look: Any,
 ) -> None:
     """Serve the page that `build` makes for these runs until this process is asked to end; nothing of what users
-    uploaded is left then, but for reports of the last day. `tell` is called with the address, `look` is more for `gr.Blocks.launch`."""
+    uploaded is left then, but for reports of the last day. `tell` is called with the address, `look` is more for
+    `gr.Blocks.launch`."""
     runs = runs or Runs()
     if store := open_store(True):
         runs.restore(store.folder / "page")
