@@ -44,7 +44,7 @@ GONE = (
     "this run is not here any more: reports are kept for a day, and what was not measured for an hour, or until others "
     "need room; give the files again"
 )
-NO_FILES = "the files of this run are not here any more, its report is: give the files again to measure them anew"
+NO_FILES = "the files of this run are not here any more: give them again to measure them anew"
 STOPPED = "The page was stopped while this run was under way: give the files again."
 logger = logging.getLogger("captionbias")
 
@@ -265,10 +265,8 @@ class Runs:
             if sum(other.working for other in self._runs.values()) >= MAX_WAITING:
                 raise ValueError(f"{MAX_WAITING} runs wait already: try again in some minutes")
             here = self._address(run)
-            if (
-                here
-                and sum(other.working and self._address(other) == here for other in self._runs.values()) >= MAX_OF_ONE
-            ):
+            waiting = [other for other in self._runs.values() if other.working and self._address(other) == here]
+            if here and len(waiting) >= MAX_OF_ONE:
                 raise ValueError(f"{MAX_OF_ONE} runs from your address wait already: try again in some minutes")
             run.asked = run.seen = time.monotonic()
             self._turn(run, State.WAITING)
