@@ -85,8 +85,8 @@ def test_each_has_the_scores_of_the_metric_alone_and_every_step_is_told(captione
     shares = [done for _, done in told]
     assert shares == sorted(shares)
     assert (shares[0], told[-1]) == (0.0, ("done", 1.0))
-    assert any(step.startswith("DBAC of biased: attacker ") for step, _ in told)
-    assert [step for step, _ in told if ":" not in step] == [
+    assert any(step.startswith("DBAC of biased, small model ") for step, _ in told)
+    assert [step for step, _ in told if "small model" not in step] == [
         *("DBAC of faithful", "DBAC of biased"),
         *("quality of faithful", "quality of biased", "done"),
     ]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from captionbias.app import uploads
 from captionbias.app.data import (
     CAPTIONER,
     LABELS,
+    LEAN,
     PEOPLE,
     TASKS,
     UNUSED,
@@ -26,6 +28,9 @@ from captionbias.app.data import (
 )
 from captionbias.captions import read_captions
 from captionbias.captions.tables import Table, table_from_memory
+from tests.captions.conftest import _write
+from tests.captions.test_harnesses import LOGS_OF, OF_IMAGES, write_log
+from tests.captions.test_tables import COLUMNS, SOURCES, write_source
 from tests.refusals import refuses
 
 TABLE = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
@@ -203,6 +208,8 @@ def test_files_are_what_the_user_says_they_are():
     assert data.roles == {"a.csv": CAPTIONER, "b.csv": PEOPLE, "c.csv": UNUSED}
     roles = {CAPTIONER: ["a.csv"], TASKS: "d.csv"}
     refuses("there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'", with_roles, one, roles)
+    people = said(("a", WHO), ("b", {"id": IDS, "who": WHO["who"]}), a=CAPTIONER, b=PEOPLE)
+    assert module.missing_columns(people) == "no column of b.csv is chosen: choose the one of people's captions below"
     chosen = {CAPTIONER: ["a.csv", "b.csv"], PEOPLE: "c.csv", LABELS: "a.csv"}
     data = with_roles(one, chosen)
     told = [(data.roles[table.name], table.name) for table in data.tables]
@@ -239,7 +246,13 @@ SHAPES: list[tuple[str, str, dict[str, Any]]] = [
     (TASKS, "objects.csv", {"image_id": IDS, "split": GENDER, "objects": list(map(json.dumps, WORDS))}),
     (TASKS, "objects.csv", {"image_id": IDS, "who": GENDER, "categories": WORDS}),
     (TASKS, "people.parquet", {"image_id": IDS, "objects": [None, *WORDS[1:]]}),
-    (UNUSED, "nic.csv", {"image": IDS, "nic": TEXTS}),
+    (CAPTIONER, "nic.csv", {"bild": IDS, "beschreibung": TEXTS}),
+    (CAPTIONER, "lmms.csv", {"doc_id": IDS, "target": TEXTS, "filtered_resps": TEXTS[::-1], "image_id": IDS}),
+    (CAPTIONER, "lmms.csv", {"doc_id": IDS, "filtered_resps": [f"['{text}']" for text in TEXTS]}),
+    (PEOPLE, "leute.csv", {"nr": IDS, "sätze": LISTS, "wer": GENDER}),
+    (LABELS, "wer.csv", {"bild": IDS, "wer": GENDER}),
+    (UNUSED, "train_images.txt", {"value": [f"{n}.jpg" for n in IDS]}),
+    (LEAN, "leans.json", {"image_id": ["female", "male"], "value": [["nurse"], ["pilot", "judge"]]}),
     (UNUSED, "sizes.csv", {"image_id": IDS, "width": [0.5] * 60}),
 ]
 
@@ -271,3 +284,59 @@ def test_the_order_of_the_files_does_not_count(shapes):
         assert module.roles_of(order) == expected
     counts = {role: list(expected.values()).count(role) for role in (PEOPLE, LABELS, TASKS)}
     assert max(counts.values()) <= 1
+
+
+# What the library reads
+
+
+def dropped(folder, *paths):
+    """The data of files, each of which lies in a folder of its own, as the page has them."""
+    for number in range(len(paths)):
+        (folder / f"{number}").mkdir()
+    return module.read_uploads([str(path.rename(folder / f"{n}" / path.name)) for n, path in enumerate(paths)])
+
+
+@pytest.mark.parametrize(("name", "content"), SOURCES)
+def test_every_file_that_the_library_reads_is_people_s_captions_on_the_page(tmp_path, name, content):
+    nic, labels = table_from_memory(COLUMNS, "nic.jsonl"), tmp_path / "labels.json"
+    labels.write_text(json.dumps(dict(zip(COLUMNS["image_id"], COLUMNS["gender"], strict=True))))
+    said = tmp_path / "nic.jsonl"
+    rows = zip(nic.column("image_id"), nic.column("caption"), strict=True)
+    said.write_text("\n".join(json.dumps({"image_id": image, "caption": f"{text} there"}) for image, text in rows))
+    people = write_source(tmp_path, name, content)
+    expected = read_captions(predictions=said, references=people, attributes=labels, attribute="gender")
+    data = dropped(tmp_path, said, labels, people, *tmp_path.glob("train_images.txt"))
+    data = with_roles(data, {CAPTIONER: ["nic.jsonl"], PEOPLE: name, LABELS: "labels.json"})
+    assert captions_of(data) == {"nic": expected}
+
+
+@pytest.mark.parametrize(("name", "content"), LOGS_OF)
+def test_every_log_that_the_library_reads_is_a_captioner_s_on_the_page(tmp_path, name, content):
+    log = write_log(tmp_path / name, content, _write)
+    labels = _write(tmp_path / "labels.csv", list(OF_IMAGES.values()))
+    expected = read_captions(predictions=log, attributes=labels, attribute="gender")
+    data = dropped(tmp_path, log, labels)
+    assert data.roles == {name: CAPTIONER, "labels.csv": LABELS}
+    [captions] = captions_of(data).values()
+    for what in ("image_ids", "predictions", "attributes"):
+        assert getattr(captions, what) == getattr(expected, what)
+
+
+def test_answers_of_servers_tables_of_vlmevalkit_and_excel_are_found_without_a_choice(tmp_path):
+    ids, rows = [*range(40)], [f"a person with thing {n}" for n in range(40)]
+    message = {"role": "assistant", "content": ""}
+    batch = [
+        {"custom_id": n, "id": "batch", "response": {"body": {"choices": [{"message": message | {"content": text}}]}}}
+        for n, text in zip(ids, rows, strict=True)
+    ]
+    (tmp_path / "batch.jsonl").write_text("\n".join(map(json.dumps, batch)))
+    (tmp_path / "vllm.json").write_text(json.dumps([{"id": n, "outputs": [{"text": rows[n]}]} for n in ids]))
+    vlm = {"index": ids, "image": ["x" * 20_000] * 40, "question": ["Describe it."] * 40, "prediction": rows}
+    pd.DataFrame(vlm).to_csv(tmp_path / "VLM.tsv", sep="\t", index=False)
+    pd.DataFrame(vlm | {"image": ids}).to_excel(tmp_path / "excel.xlsx", index=False)
+    pd.DataFrame({"image_id": ids, "gender": GENDER[:40]}).to_csv(tmp_path / "labels.csv", index=False)
+    for name in ("batch.jsonl", "vllm.json", "VLM.tsv", "excel.xlsx"):
+        data = module.read_uploads([str(tmp_path / name), str(tmp_path / "labels.csv")])
+        data = with_roles(data, {CAPTIONER: [name], LABELS: "labels.csv"})
+        [captions] = captions_of(data).values()
+        assert (captions.predictions[0], len(captions)) == (rows[0], 40), name

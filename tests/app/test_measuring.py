@@ -12,7 +12,17 @@ from typer.testing import CliRunner
 
 from captionbias import metrics
 from captionbias.app.compared import together
-from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, captions_of, read_uploads, with_columns
+from captionbias.app.data import (
+    CAPTIONER,
+    LABELS,
+    Columns,
+    Data,
+    as_said,
+    captions_of,
+    read_uploads,
+    roles_of,
+    with_columns,
+)
 from captionbias.app.example import example
 from captionbias.app.measuring import Look, PageSettings, look, measure, read
 from captionbias.app.results import again
@@ -22,6 +32,7 @@ from captionbias.cli.main import app
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
 from captionbias.synthetic import plant
+from captionbias.text import load_lexicon
 from tests.refusals import refuses
 
 READ = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "sex"}
@@ -80,6 +91,16 @@ def test_captions_of_another_language_are_read_by_its_words():
     assert "tok:de" in measured(data, metrics=("lic",)).audit.signatures["lic"]
 
 
+def test_a_column_scene_is_taken_unless_it_says_what_kind_of_place_an_image_shows_or_people_describe_it():
+    planted = plant(200, scenes=True)
+    content = {"id": range(200), "caption": planted.predictions, "sex": planted.attributes, "scene": planted.scene}
+    taken = as_said([table_from_memory(content, "x.csv")], {"x.csv": CAPTIONER})
+    assert look(taken, "gender").notes[0] == "scenes: 100 pairs, whose images differ in the person alone"
+    for other in ({"scene": ["kitchen", "street"] * 100}, {"references": [["somebody here"]] * 200}):
+        data = as_said([table_from_memory(content | other, "x.csv")], {"x.csv": CAPTIONER})
+        assert (data.columns.scene_column, "scenes" in "".join(look(data, "gender").notes)) == ("", False)
+
+
 def test_scenes_are_compared_within_once_their_column_is_chosen():
     planted = plant(200, scenes=True)
     content = {"id": range(200), "caption": planted.predictions, "sex": planted.attributes, "set": planted.scene}
@@ -87,6 +108,34 @@ def test_scenes_are_compared_within_once_their_column_is_chosen():
     assert "yardstick:scenes" in found.audit.signatures["sway"]
     assert "--scene-column set" in found.command
     assert {"more than people", "like people"}.isdisjoint(found.audit.verdicts.values())
+
+
+def test_of_labels_alone_the_words_of_their_tasks_are_taken_and_a_file_says_which_go_with_whom(tmp_path):
+    jobs, ids = [*load_lexicon("visogender_occupations").labels], [*range(200)]
+    shown, who = [jobs[n // 2 % len(jobs)] for n in ids], ["female", "male"] * 100
+    said = [f"a {'woman' if n % 2 == 0 and n % 3 else 'man'} works as a {shown[n]}" for n in ids]
+    tables = {
+        "nic.csv": {"image_id": ids, "caption": said},
+        "labels.csv": {"image_id": ids, "gender": who, "tasks": [[job] for job in shown]},
+        "leans.json": {"image_id": ["female", "male"], "value": [jobs[:9], jobs[9:]]},
+    }
+    opened = [table_from_memory(columns, name) for name, columns in tables.items()]
+    data = as_said(opened, roles_of(opened))
+    settings = PageSettings().fitting(data)
+    assert (data.lean["female"], settings.task_words) == (jobs[:9], "visogender_occupations")
+    found = measured(data, metrics=("sway",), task_words=settings.task_words)
+    assert "--lean leans.json" in found.command
+    assert ("nic", "sway_t_to_a") in found.audit.verdicts
+    swapped = [*opened[:1], opened[1].with_column("gender", who[::-1])]
+    told = look(as_said(swapped, roles_of(swapped)), "gender").not_ready
+    assert told.startswith("nic: attributes: predictions name another value in 83 of 100 images; check that labels are")
+
+
+def test_a_metric_that_cannot_be_measured_takes_down_no_other():
+    rows = {"id": range(60), "caption": ["a man walks", "a woman sits"] * 30, "sex": ["male", "female"] * 30}
+    found = measured(data_of(rows | {"tasks": [["unheard of"]] * 60}, task_column="tasks"), metrics=("sway", "lic"))
+    assert list(found.audit.comparisons) == ["lic"]
+    assert found.audit.missing[0].startswith("Sway: x: tasks: none of its names")
 
 
 def test_what_was_looked_at_is_not_read_again_as_long_as_the_data_are_there():

@@ -377,7 +377,6 @@ def test_a_run_goes_on_through_a_reload_and_in_a_second_tab_which_can_cancel_it(
         assert page.locator("#measure").is_enabled()
 
 
-@pytest.mark.slow  # once in four runs of everything the button stayed disabled, for three minutes
 def test_new_files_after_a_reload_are_what_is_measured(opened, two, write):
     planted = plant(IMAGES, captions=2)
     columns = {"image_id": range(IMAGES), "caption": planted.predictions, "gender": planted.attributes}
@@ -404,11 +403,17 @@ def test_the_first_picture_needs_no_attacker_and_the_page_stays_where_it_was_scr
         part(page)
         first = page.locator(FRAME).get_attribute("src")
         assert not page.locator("#downloads").is_visible()
+        assert page.locator("#progress progress").bounding_box()["height"] == 3
+        assert (
+            page.locator("#progress p").inner_text().startswith("The rest is being measured, and may change verdicts:")
+        )
+        assert page.locator("#state").bounding_box()["height"] < 60, "a line and a sentence with its link"
         page.evaluate("scrollTo(0, 600)")
         seen = page.locator(FRAME).bounding_box()["y"]
         go_on()
         page.locator("#downloads").wait_for()
         page.locator("#cancel").wait_for(state="hidden")
+        assert page.locator("#progress, #status").all_inner_texts() == ["Done.", ""]
         assert page.locator(FRAME).get_attribute("src") != first
         settled(page)
         assert page.locator(FRAME).bounding_box()["y"] == pytest.approx(seen, abs=2)

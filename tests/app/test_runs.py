@@ -1,16 +1,30 @@
 """A run keeps what it was asked for, works in its turn whatever becomes of its page, and ends when nobody looks."""
 
+import json
 import time
 from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
 from captionbias.app import runs as module
 from captionbias.app.data import CAPTIONER, Columns, Data
 from captionbias.app.measuring import Look, PageSettings
-from captionbias.app.runs import EXPIRES, MAX_HELD, MAX_WAITING, Run, Runs, State
+from captionbias.app.page import METRICS, Page
+from captionbias.app.results import RunResult
+from captionbias.app.runs import (
+    EXPIRES,
+    KEPT,
+    MAX_HELD,
+    MAX_OF_ONE,
+    MAX_WAITING,
+    REPORT,
+    Run,
+    Runs,
+    State,
+)
 from captionbias.captions.tables import Table
 from tests.patience import PATIENCE
 from tests.refusals import refuses
@@ -19,7 +33,7 @@ from tests.refusals import refuses
 @pytest.fixture
 def clock(monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0], time=lambda: 5000 + now[0]))
     return now
 
 
@@ -57,7 +71,8 @@ def ask(runs, owner=""):
 
 
 def data(name="nic"):
-    return Data((Table(name, ("caption",), lambda column: []),), {name: CAPTIONER})
+    captions = Columns(prediction_column=("caption",))
+    return Data((Table(name, ("caption",), lambda column: []),), {name: CAPTIONER}, captions)
 
 
 def wait_for(true):
@@ -103,6 +118,18 @@ def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_tol
     third = found.read(second, "me", refuse)
     third.reading.result(PATIENCE)
     assert (third.state, third.message, bool(third.data)) == (State.DRAFT, "nic.csv is empty", False)
+
+
+def test_files_that_are_given_while_others_are_read_stay_what_the_page_shows(found):
+    with gr.Blocks() as app:
+        page, may, request = Page(app, found, METRICS), Event(), SimpleNamespace(session_hash="a tab")
+    first = found.read(Run("me"), "me", lambda: (Data(), {}) if may.wait(PATIENCE) else None)
+    second = found.read(first, "me", lambda: (data("sat"), {}))
+    first.page = second.page = "a tab"
+    may.set()
+    late = [page._read(first.id, "me", request), page._tick(first.id, "me", -1, request)]
+    assert late == [gr.skip(), gr.skip()]
+    assert page._read(second.id, "me", request)[page.run] == second.id
 
 
 def test_runs_are_measured_one_by_one_in_the_order_in_which_they_were_asked_for(found, work):
@@ -206,6 +233,65 @@ def test_room_is_made_by_who_has_most_and_drafts_go_first(found, work, clock):
         drafts.append(found.keep(Run("many", data=data())))
     assert found.find(drafts[0].id) is None, "the draft that was unused longest"
     assert all(found.find(run.id) for run in (*others, done, *drafts[1:]))
+
+
+def test_an_address_that_makes_up_owners_pushes_nobody_out_and_has_few_runs_wait(found, work):
+    mine = found.keep(Run("me", data=data()))
+    for number in range(2 * MAX_HELD):
+        found.comes(f"made up {number}", "6.6.6.6")
+        found.keep(Run(f"made up {number}", data=data()))
+    assert found.find(mine.id) is mine
+    found.comes("me", "7.7.7.7")
+    for number in range(MAX_OF_ONE):
+        found.comes(f"another {number}", "6.6.6.6")
+        ask(found, f"another {number}")
+    found.comes("late", "6.6.6.6")
+    refuses(f"{MAX_OF_ONE} runs from your address wait already", ask, found, "late")
+    assert ask(found, "me").state == State.WAITING
+
+
+class Result(RunResult):
+    """A whole one with a report alone."""
+
+    def __init__(self, folder):
+        vars(self).update(whole=True, report="a report", files={REPORT: folder / REPORT})
+        (folder / REPORT).write_text("a report")
+
+
+def test_a_link_outlives_data_and_servers_for_a_day_and_says_what_became_of_a_run(tmp_path, clock):
+    held, store = Event(), tmp_path / "store"
+
+    def measure(run, watch):
+        while "held" in run.data.predictions and not held.wait(0.01):
+            watch("step", 0.5)
+        yield Result(tmp_path)
+
+    first = Runs(measure)
+    first.restore(store)
+    done, under_way = first.ask(Run("me", data=data()), "me"), first.ask(Run("me", data=data("held")), "me")
+    wait_for(lambda: under_way.state == State.RUNNING)
+    assert (done.result.report, done.result.files[REPORT].parent) == ("a report", store / done.id)
+    killed = Runs()
+    killed.restore(store)
+    again, lost = killed.find(done.id), killed.find(under_way.id)
+    assert (again.state, again.result.report, list(again.data.captioners)) == (State.DONE, "a report", ["nic"])
+    assert (lost.state, lost.message, lost.result) == (State.FAILED, module.STOPPED, None)
+    assert {run.id for run in killed.of("me")} == {done.id, under_way.id}
+    assert (again.ready, killed.change(again, "me", again.data, again.settings)) == (False, again)
+    refuses("the files of this run are not here any more: give them again", killed.ask, again, "me")
+    refuses("the files of this run are not here any more", killed.compare, Run(data=data()), "me", again)
+    clock[0] += EXPIRES + 1
+    first.look(under_way)
+    assert (done.told, first.find(done.id).result.report) == (True, "a report"), "its data are gone"
+    first.close()
+    assert json.loads((store / under_way.id / module.RUN).read_text())["message"] == module.STOPPED
+    clock[0] += KEPT
+    killed.expire()
+    assert (killed.find(done.id), list(store.iterdir())) == (None, [])
+    (store / "x").mkdir(parents=True)
+    (store / "x" / module.RUN).write_text("{}")
+    killed.restore(store)  # what another version wrote is let be
+    killed.close()
 
 
 def test_not_everybody_can_wait_and_as_the_page_ends_nothing_goes_on(found, work):

@@ -59,6 +59,7 @@ def test_flickr_s_captions_and_captions_by_id_are_tables_too(tmp_path):
 
 def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
     row = {"id": 1, "": "x", "y" * 81: 1, "z\x1b": 1, "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}
+    row["base64"] = "x" * 10_001
     assert opened(tmp_path, json.dumps([row]).encode(), ".json") == {"id": [1], "caption": ["a"]}
     pq.write_table(pa.Table.from_pylist([{**row, "raw": b"\0\xff"}]), tmp_path / "a.parquet")
     assert open_tables([tmp_path / "a.parquet"])[0].columns == ("id", "caption")
@@ -78,7 +79,7 @@ HEAD = "id,caption\n"
         ("<!DOCTYPE html><title>Sign in</title>", ".csv", "has no rows of text or numbers: give a table of image ids"),
         ("caption, caption\na,b\n", ".csv", "has 2 columns named 'caption': rename all but one"),
         (",".join(map(str, range(101))) + "\n", ".csv", "has 101 columns, and no table may have more than 100"),
-        (HEAD + "1," + "x" * 10_001, ".csv", "has a text of 10,001 characters in column 'caption' ('xxxx"),
+        (HEAD + '1,"' + "x " * 5000 + 'x"', ".csv", "has a text of 10,001 characters in column 'caption' ('x x x"),
         ('[{"a": ' + "[" * 500 + "]" * 500 + "}]", ".json", "has no rows of text or numbers"),
     ],
     ids=lambda text: text[:20],  # an environment variable holds them
@@ -97,8 +98,9 @@ def test_of_several_files_the_one_that_cannot_be_read_is_named(tmp_path, monkeyp
         open_tables(paths)
     assert [table.column("caption") for table in open_tables([paths[2], paths[0]])] == [["b"], ["a"]]
     dies = tmp_path / "python"  # after it has read the first
-    dies.write_text("#!/bin/sh\nprintf '[\"id\"]\\n[1]\\n\\n'\nkill -9 $$\n")
+    dies.write_text("#!/bin/sh\nread -r paths\nprintf '[\"id\"]\\n[1]\\n'\nkill -9 $$\n")
     dies.chmod(0o700)
+    uploads.stop_reading()
     monkeypatch.setattr(uploads.sys, "executable", str(dies))
     with pytest.raises(ValueError, match=r"^b.csv cannot be read: it is damaged, or needs too much memory"):
         open_tables(paths)
@@ -131,6 +133,18 @@ def test_too_many_rows_or_values_are_refused(refused):
     assert refused(rows) == "mine.csv has more than 400,000 rows: give fewer images"
     values = b'[{"a":[' + b"1," * uploads.MAX_VALUES + b"1]}]"
     assert refused(values, ".json").startswith("mine.json has more than 4,000,000 values")
+
+
+def test_one_process_reads_file_after_file_until_one_cannot_be_read(tmp_path, refused):
+    for _ in range(2):
+        opened(tmp_path, (HEAD + "1,a\n").encode())
+    [first] = uploads._idle
+    refused(HEAD.encode())
+    assert (first.poll() is None, uploads._idle) == (False, [])
+    uploads.warm_up()
+    assert uploads.ready_child().poll() is None
+    uploads.stop_reading()
+    assert not uploads._children
 
 
 def test_a_reader_that_takes_too_long_is_stopped(refused, monkeypatch):

@@ -122,26 +122,30 @@ def eval_log(path, samples, method):
                 archive.filelist[-1].compress_type, archive.filelist[-1].file_size = ZSTD, len(sample)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("inspect.json", {"version": 2, "plan": {"steps": [{}]}, "samples": INSPECT, "reductions": [{}]}),
-        ("packed.eval", ZSTD),
-        ("packed.eval", ZIP_DEFLATED),
-        ("details_coco.parquet", LIGHTEVAL),
-        ("reviews.jsonl", EVALSCOPE),
-        ("scenario_state.json", {"adapter_spec": {"method": "generation"}, "request_states": VHELM}),
-    ],
-)
-def test_logs_of_harnesses_are_read_without_options(name, content, tmp_path, write):
-    """What a task keeps of the image serves, too; of VHELM, which keeps none, a table has the labels."""
-    path = tmp_path / name
+LOGS_OF = [
+    ("inspect.json", {"version": 2, "plan": {"steps": [{}]}, "samples": INSPECT, "reductions": [{}]}),
+    ("packed.eval", ZSTD),
+    ("packed.eval", ZIP_DEFLATED),
+    ("details_coco.parquet", LIGHTEVAL),
+    ("reviews.jsonl", EVALSCOPE),
+    ("scenario_state.json", {"adapter_spec": {"method": "generation"}, "request_states": VHELM}),
+]
+
+
+def write_log(path, content, write):
     if path.suffix == ".eval":
         eval_log(path, INSPECT, content)
     elif path.suffix == ".json":
         path.write_text(json.dumps(content))
     else:
         write(path, content)
+    return path
+
+
+@pytest.mark.parametrize(("name", "content"), LOGS_OF)
+def test_logs_of_harnesses_are_read_without_options(name, content, tmp_path, write):
+    """What a task keeps of the image serves, too; of VHELM, which keeps none, a table has the labels."""
+    path = write_log(tmp_path / name, content, write)
     labels = {"attributes": write(tmp_path / "labels.csv", list(OF_IMAGES.values()))} if "state" in name else {}
     captions = read_captions(path, **labels, attribute="gender")
     assert dict(zip(captions.image_ids, captions.predictions, strict=True)) == {"42": SAID["42"], "9": SAID["9"]}

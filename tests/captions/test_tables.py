@@ -100,48 +100,54 @@ def lines(line, head=""):
     return head + "".join(line.format(image, text) for image, text in PAIRS)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("records.json", RECORDS),
-        ("beside.json", {"dataset": "TextCaps", "splits": ["val"], "data": RECORDS}),
-        ("columns.json", COLUMNS),
-        ("pandas.json", pd.DataFrame(RECORDS).to_json()),
-        ("by_id.json", {record["image_id"]: record for record in RECORDS}),
-        ("coco.json", COCO),
-        ("karpathy.json", {"dataset": "coco", "images": SENTENCES}),
-        ("karpathy_list.json", SENTENCES),
-        ("texts.json", dict(PAIRS)),
-        ("lists.json", {image: [text] for image, text in PAIRS}),
-        ("objects.json", {image: [{"caption": text}] for image, text in PAIRS}),
-        ("textcaps.json", {"data": [{"image_id": i, "caption_str": "x", "reference_strs": [t]} for i, t in PAIRS]}),
-        (
-            "dci.json",
-            [{"image": f"{i}.jpg", "short_caption": t, "extra_caption": "x", "mask_data": {}} for i, t in PAIRS],
-        ),
-        ("sharegpt4v.json", [{"id": f"x{i}", "image": f"sam/{i}.jpg", "conversations": spoken(t)} for i, t in PAIRS]),
-        ("chats.jsonl", "\n".join(json.dumps({"image": f"a/{i}.png", "messages": spoken(t)}) for i, t in PAIRS)),
-        ("in_folders.json", [{"image_id": f"val\\{image}.jpg", "caption": text} for image, text in PAIRS]),
-        ("train.en", lines("{1}\n")),
-        ("packed.json.gz", RECORDS),
-        ("packed.csv.gz", lines("{}.jpg,{}\n", "image,caption\n")),
-        ("train.lc.en.gz", lines("{1}\n")),
-        ("flickr30k.token", lines("{}.jpg#0\t{}\n")),
-        ("flickr8k.txt", lines("{}.jpg.1#0\t{}\n")),
-        ("kaggle8k.txt", lines("{}.jpg,{}\n", "image,caption\n")),
-        ("no_names.txt", lines("{}.jpg,{}\n")),
-        ("kaggle30k.csv", lines("{}.jpg| 0| {}\n", "image_name| comment_number| comment\n")),
-        ("kaggle30k_no_names.csv", lines("{}.jpg| 0| {}\n")),
-        ("kaggle30k_commas.csv", lines("{}.jpg, 0, {}\n", "image_name,comment_number,comment\n")),
-        ("lic.pkl", [{"img_id": int(i), "caption_list": [t], "bb_gender": "Male"} for i, t in PAIRS]),
-    ],
-)
-def test_captions_of_every_source_are_read_alike(tmp_path, name, content):
-    path, text = tmp_path / name, content if isinstance(content, str) else json.dumps(content)
+SOURCES = [
+    ("records.json", RECORDS),
+    ("beside.json", {"dataset": "TextCaps", "splits": ["val"], "data": RECORDS}),
+    ("columns.json", COLUMNS),
+    ("pandas.json", pd.DataFrame(RECORDS).to_json()),
+    ("by_id.json", {record["image_id"]: record for record in RECORDS}),
+    ("coco.json", COCO),
+    ("karpathy.json", {"dataset": "coco", "images": SENTENCES}),
+    ("karpathy_list.json", SENTENCES),
+    ("texts.json", dict(PAIRS)),
+    ("lists.json", {image: [text] for image, text in PAIRS}),
+    ("objects.json", {image: [{"caption": text}] for image, text in PAIRS}),
+    ("textcaps.json", {"data": [{"image_id": i, "caption_str": "x", "reference_strs": [t]} for i, t in PAIRS]}),
+    (
+        "dci.json",
+        [{"image": f"{i}.jpg", "short_caption": t, "extra_caption": "x", "mask_data": {}} for i, t in PAIRS],
+    ),
+    ("sharegpt4v.json", [{"id": f"x{i}", "image": f"sam/{i}.jpg", "conversations": spoken(t)} for i, t in PAIRS]),
+    ("chats.jsonl", "\n".join(json.dumps({"image": f"a/{i}.png", "messages": spoken(t)}) for i, t in PAIRS)),
+    ("in_folders.json", [{"image_id": f"val\\{image}.jpg", "caption": text} for image, text in PAIRS]),
+    ("train.en", lines("{1}\n")),
+    ("packed.json.gz", RECORDS),
+    ("packed.csv.gz", lines("{}.jpg,{}\n", "image,caption\n")),
+    ("train.lc.en.gz", lines("{1}\n")),
+    ("flickr30k.token", lines("{}.jpg#0\t{}\n")),
+    ("flickr8k.txt", lines("{}.jpg.1#0\t{}\n")),
+    ("kaggle8k.txt", lines("{}.jpg,{}\n", "image,caption\n")),
+    ("no_names.txt", lines("{}.jpg,{}\n")),
+    ("kaggle30k.csv", lines("{}.jpg| 0| {}\n", "image_name| comment_number| comment\n")),
+    ("kaggle30k_no_names.csv", lines("{}.jpg| 0| {}\n")),
+    ("kaggle30k_commas.csv", lines("{}.jpg, 0, {}\n", "image_name,comment_number,comment\n")),
+    ("lic.pkl", [{"img_id": int(i), "caption_list": [t], "bb_gender": "Male"} for i, t in PAIRS]),
+]
+
+
+def write_source(folder, name, content):
+    """The file, and beside Multi30k's lines the names of their images."""
+    path, text = folder / name, content if isinstance(content, str) else json.dumps(content)
     data = pickle.dumps(content) if path.suffix == ".pkl" else text.encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     if name.startswith("train"):
-        (tmp_path / "train_images.txt").write_text("7.jpg\n9.jpg\n")
+        (folder / "train_images.txt").write_text("7.jpg\n9.jpg\n")
+    return path
+
+
+@pytest.mark.parametrize(("name", "content"), SOURCES)
+def test_captions_of_every_source_are_read_alike(tmp_path, name, content):
+    path = write_source(tmp_path, name, content)
     for people in ({"predictions": COLUMNS}, {}):  # joined by ids that are known, or guessed
         captions = read_captions(**people, references=path, attributes=LABELS, attribute="gender")
         assert (captions.image_ids, captions.references) == (("7", "9"), tuple((text,) for text in SAID))

@@ -14,6 +14,7 @@ import gradio as gr
 import httpx
 import pytest
 from huggingface_hub import SpaceCard
+from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 from captionbias.app import uploads
@@ -63,7 +64,7 @@ def test_the_endings_and_the_limits_that_the_card_names_are_those_of_the_page() 
         "images": f"{uploads.MAX_IMAGES:,}",
         "captioners": f"{MAX_CAPTIONERS}",
         "runs at once": "1; others wait, and one that no page shows for two minutes is cancelled",
-        "runs that are kept": f"{MAX_HELD}; whoever has most loses runs first, and is told on coming back",
+        "runs whose files are kept": f"{MAX_HELD}; those of the address that has most go first",
     }
     assert f"Files that end with {', '.join(uploads.ENDINGS)}, captions of COCO" in text
     assert [of for of, limit in limits.items() if f"| {of} | {limit} |" not in text] == []
@@ -71,24 +72,23 @@ def test_the_endings_and_the_limits_that_the_card_names_are_those_of_the_page() 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "folder", "extras"),
-    [(["space", "--output=page"], "page", "[app,quality]"), (["metric", "lic", "--output=."], "lic", "[app]")],
+    ("command", "folder", "needed"),
+    [(["space", "--output=page"], "page", {"gradio", "nltk"}), (["metric", "lic", "--output=."], "lic", {"gradio"})],
 )
-def test_a_folder_that_is_written_with_a_wheel_starts_as_it_lies(tmp_path, monkeypatch, command, folder, extras):
+def test_a_folder_that_is_written_with_a_wheel_starts_as_it_lies(tmp_path, monkeypatch, command, folder, needed):
+    """From another folder, where the requirements are installed without it."""
     monkeypatch.chdir(tmp_path)
     python("-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path, folder=ROOT)
     (wheel,), installed, port = tmp_path.glob("*.whl"), tmp_path / "installed", str(free_port())
     written = CliRunner().invoke(publish, [*command, "--dry-run", f"--package={wheel}"])
     assert written.exit_code == 0, written.output
-    assert Path(folder, "requirements.txt").read_text().split() == [f"./{wheel.name}{extras}"]
-    pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", installed]
-    python(*pip, "-r", "requirements.txt", folder=tmp_path / folder)
-    variables = environment(PYTHONPATH=installed, TMPDIR=tmp_path, GRADIO_SERVER_PORT=port)
-    found = subprocess.check_output([sys.executable, "-c", "import captionbias as c; print(c.__file__)"], env=variables)
-    assert Path(found.decode()).is_relative_to(installed)
+    required = {Requirement(line).name for line in Path(folder, "requirements.txt").read_text().splitlines()}
+    assert (needed | {"numpy", "gensim"} <= required, "captionbias" in required) == (True, False)
+    installed.mkdir()
+    variables = environment(PYTHONPATH=installed, PIP_TARGET=installed, TMPDIR=tmp_path, GRADIO_SERVER_PORT=port)
     with Path("log").open("wb") as log:
-        given = {"cwd": folder, "env": variables, "stdout": log, "stderr": log, "preexec_fn": signals.restore}
-        app = subprocess.Popen([sys.executable, "app.py"], **given)
+        given = {"cwd": ROOT.parent, "env": variables, "stdout": log, "stderr": log, "preexec_fn": signals.restore}
+        app = subprocess.Popen([sys.executable, tmp_path / folder / "app.py"], **given)
     status, end = 0, time.monotonic() + PATIENCE
     while status == 0 and app.poll() is None and time.monotonic() < end:
         with suppress(httpx.TransportError):
@@ -97,3 +97,4 @@ def test_a_folder_that_is_written_with_a_wheel_starts_as_it_lies(tmp_path, monke
     app.kill()
     app.wait()
     assert status == 200, Path("log").read_text()
+    assert (installed / "captionbias" / "__init__.py").is_file()

@@ -141,8 +141,8 @@ def audit(
             `read_captions`.
         references, attributes, tasks, trust_rows, scene: for the same images, as the metrics take them.
         metrics: any of `captionbias.metrics`; when None `sway`, `dbac` and `lic`, or `sway` alone for scenes without
-            human captions. If these captions do not allow `sway` and other metrics are named, it is left out, and
-            `missing` says so.
+            human captions. If these captions do not allow one, it is left out and `missing` says so, unless it is the
+            only one.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
         trials: number of attackers for each side; the preset's when None.
         seed: of the first trial and of the bootstrap.
@@ -220,7 +220,7 @@ def audit(
 
     comparisons = _comparisons(checked, chosen, steps, compared)
     alone = _alone(checked, chosen, crossed, lean, steps, compared)
-    words = steps.each(explained, "words", words_of)
+    words = steps.each(explained if "lic" in comparisons else {}, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
     with_values = {
         name: captions.with_attributes(as_values(captions.attributes, lexicon, []))
@@ -304,7 +304,7 @@ class _Steps:
     def within(self, finished: int, total: int) -> None:
         """Tell how far a step's trials are, which are most of the work of a metric."""
         done = (self.begun - 1 + 0.9 * finished / total) / self.total
-        self.watch(f"{self.title}: attacker {finished} of {total}", done)
+        self.watch(f"{self.title}, small model {finished} of {total}", done)
 
     def each(
         self, captioners: Mapping[str, Captions], kind: str, measure: Callable[[str, Captions], dict[str, Any]]
@@ -347,11 +347,12 @@ def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) 
 def _comparisons(
     captioners: Mapping[str, Captions], metrics: Sequence[str], steps: _Steps, compared: Callable[..., Comparison]
 ) -> dict[str, Comparison]:
-    """The metrics of all captioners; what is undefined of one of them is missing."""
-    comparisons = {}
+    """The metrics of all captioners; one that these captions do not allow, and what is undefined of a captioner, is
+    missing."""
+    comparisons: dict[str, Comparison] = {}
     for metric in metrics:
-        optional = metric == "sway" and len(metrics) > 1  # it needs a person beside those who say what images show
-        with steps.tolerated("sway") if optional else nullcontext():
+        needed = metric == metrics[-1] and not comparisons
+        with nullcontext() if needed else steps.tolerated(catalogue.METRICS[metric].title):
             comparisons[metric] = compared(captioners, metric, keep_attackers=int(metric == "lic"))
     steps.missing += [
         f"{catalogue.label(score)}, of {captioner}: it is defined in no trial"

@@ -63,7 +63,12 @@ class Check:
             self.columns["language"] = known("Language of the captions", guessed, tongues, ENGLISH)
             self.settings = {
                 "attribute": known("Attribute", "Whose words are masked.", [*ATTRIBUTES], PageSettings().attribute),
-                "task_words": known("Task words", "What is looked for in captions.", tasks, PageSettings().task_words),
+                "task_words": known(
+                    "Task words",
+                    "Guessed from the tasks: correct it if it is another.",
+                    tasks,
+                    PageSettings().task_words,
+                ),
             }
 
     def _settings_section(self, metrics: Sequence[str]) -> None:

@@ -15,25 +15,27 @@ from captionbias.app.uploads import ENDINGS, MAX_IMAGES, check_total, open_table
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
-from captionbias.captions.columns import MAX_LABELS, SYNONYMS
-from captionbias.captions.names import IN_FILES, plain_name
+from captionbias.captions.columns import LINE, MAX_LABELS, SYNONYMS
+from captionbias.captions.names import IN_FILES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.reader import label_counts
 from captionbias.captions.tables import Table
-from captionbias.captions.values import entries, is_missing
+from captionbias.captions.values import as_scene, entries, is_missing
 from captionbias.errors import InputError
 from captionbias.text import guess_language, load_lexicon
 from captionbias.text.languages import ENGLISH
-from captionbias.text.lexicon import attribute_lexicons
+from captionbias.text.lexicon import attribute_lexicons, task_lexicons
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
-ATTRIBUTES = (*attribute_lexicons(),)
-CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
+ATTRIBUTES, TASK_WORDS = (*attribute_lexicons(),), (*sorted(task_lexicons(), key="coco_objects".__ne__),)
+MOST_IN_SCENE = 30  # images: a "scene" of more is a kind of place
+CAPTIONER, PEOPLE, LABELS, TASKS, LEAN, UNUSED = "predictions", "references", "attributes", "tasks", "lean", ""
 TITLES = {
     CAPTIONER: "a captioner's captions",
     PEOPLE: "people's captions",
     LABELS: "labels",
     TASKS: "tasks (objects in the images)",
+    LEAN: "which tasks go with whom",
     UNUSED: "not used",
 }
 # Words in the name of a file or of a column of people's captions.
@@ -90,6 +92,13 @@ class Data:
         return {role: self.of(role)[0] for role in (PEOPLE, LABELS, TASKS) if self.of(role)}
 
     @property
+    def lean(self) -> dict[str, list[str]] | None:
+        """The tasks that go with each value, if a file says so."""
+        for table in self.of(LEAN):
+            return dict(zip(table.column(USUAL_ID), map(entries, table.column(VALUE)), strict=True))
+        return None
+
+    @property
     def captioners(self) -> dict[str, tuple[str, Any]]:
         """The table and the column of each captioner, by its name."""
         return captioner_columns(list(self.predictions), self.columns.prediction_column)
@@ -117,6 +126,7 @@ def as_said(tables: Iterable[Table], roles: Mapping[str, str]) -> Data:
     guesses = guess_columns(**first, whatever_their_names=True)
     guess: dict[str, Any] = {role: column or "" for role, (column, _) in guesses.items()}
     guess["prediction_column"] = tuple(filter(None, [guess["prediction_column"]]))
+    guess["scene_column"] = "" if guess["reference_column"] else _scene_column(data)
     offered = {role: choices for role, (_, choices) in guesses.items()}
     data = replace(data, columns=Columns(**guess), offered=offered)
     return counted(replace(data, columns=replace(data.columns, language=guess_spoken(data))))
@@ -146,8 +156,8 @@ def listed(chosen: Any) -> list[str]:
 
 def roles_of(tables: Sequence[Table]) -> dict[str, str]:
     """What each table is, by its name: one with captions is a captioner's, unless several of an image, its columns or
-    its name say that they are people's; any other has labels or tasks. Of several for one of these the surest is
-    taken, whatever their order."""
+    its name say that they are people's; any other has labels or tasks, or says which tasks go with whom. Of several for
+    one of these the surest is taken, whatever their order."""
     roles = {table.name: _role(table) for table in tables}
     surest: dict[str, str] = {}
     for name in sorted(roles, key=lambda name: (-roles[name][1], name)):
@@ -156,12 +166,31 @@ def roles_of(tables: Sequence[Table]) -> dict[str, str]:
 
 
 def _role(table: Table) -> tuple[str, int]:
-    """What a table seems to be, and how surely."""
-    guessed = {role: guess.column for role, guess in guess_columns(predictions=table).items()}
+    """What a table seems to be, and how surely: by names, and where they say nothing by what is left."""
+    if _says_lean(table):
+        return LEAN, 0
+    role = _role_by(table, False)
+    return role if role[0] else _role_by(table, True)
+
+
+def _says_lean(table: Table) -> bool:
+    """Whether it has tasks for each value of an attribute, as `{"female": ["nurse"], "male": ["pilot"]}`."""
+    if {*table.columns} != {USUAL_ID, VALUE}:
+        return False
+    values = {str(value) for value in table.column(USUAL_ID)[: MAX_LABELS + 1]}
+    return any(values <= {*load_lexicon(attribute).labels} for attribute in ATTRIBUTES)
+
+
+def _role_by(table: Table, whatever_their_names: bool) -> tuple[str, int]:
+    tables = {"predictions": table, "references": table, "tasks": table}
+    guesses = guess_columns(**tables, whatever_their_names=whatever_their_names)
+    guessed = {role: guess.column for role, guess in guesses.items()}
     caption, human, labels, tasks = (
         guessed[f"{side}_column"] for side in ("prediction", "reference", "attribute", "task")
     )
     known = bool(labels) + bool(tasks)  # what else it says of the images
+    if table.columns == LINE and not any(" " in str(line) for line in table.column(VALUE)):
+        return UNUSED, 0  # the images of the lines of another file
     if caption is None and human is None:
         return LABELS if labels else TASKS if tasks else UNUSED, known
     if caption is None:
@@ -173,6 +202,16 @@ def _role(table: Table) -> tuple[str, int]:
     if human is None and any(map(_PEOPLE.search, (caption, Path(table.name).stem))):
         return PEOPLE, known
     return CAPTIONER, 0
+
+
+def _scene_column(data: Data) -> str:
+    """The column `scene` of images of which a few each differ in the person alone; none of kinds of places."""
+    for table in data.tables:
+        if column := next((name for name in table.columns if plain_name(name) == "scene"), ""):
+            sizes = Counter(filter(None, map(as_scene, table.column(column)))).values()
+            if sizes and sum(sizes) > len(sizes) and max(sizes) <= MOST_IN_SCENE:
+                return column
+    return ""
 
 
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
@@ -232,6 +271,8 @@ def missing_columns(data: Data) -> str:
     """Which column is still to be chosen; empty if none is."""
     if not data.columns.prediction_column:
         return "choose the column of the captioner's captions below"
+    if (people := data.of(PEOPLE)) and not data.columns.reference_column:
+        return f"no column of {people[0].name} is chosen: choose the one of people's captions below"
     if not data.columns.attribute_column:
         return "no attribute is chosen: choose the column of the labels below, such as each person's gender"
     return ""
@@ -258,6 +299,17 @@ def guess_words(data: Data) -> str:
             return attribute
     named = (name for name in ATTRIBUTES if plain_name(column) in (name, *SYNONYMS.get(name, ())))
     return next(named, ATTRIBUTES[0])
+
+
+def guess_task_words(data: Data) -> str:
+    """The task words that have most of the tasks' names; the first where there are no tasks."""
+    tables = (*data.of(TASKS), *data.tables)
+    table = next((table for table in tables if data.columns.task_column in table.columns), None)
+    names = Counter(
+        map(str, chain.from_iterable(map(entries, table.column(data.columns.task_column) if table else ())))
+    )
+    known = {words: sum(names[label] for label in load_lexicon(words).labels) for words in TASK_WORDS}
+    return max(known, key=known.__getitem__)
 
 
 def guess_spoken(data: Data) -> str:

@@ -13,6 +13,7 @@ from captionbias.app import uploads
 from captionbias.app.data import (
     CAPTIONER,
     LABELS,
+    LEAN,
     MAX_CAPTIONERS,
     MAX_FILES,
     PEOPLE,
@@ -34,7 +35,8 @@ KEPT = f"""
 Files that end with {", ".join(uploads.ENDINGS)}, captions of COCO and Flickr among them: at most {MAX_FILES} files,
 {MAX_CAPTIONERS} captioners, {uploads.MAX_IMAGES:,} images, {uploads.MAX_BYTES / 1e6:,.0f} MB a file and
 {uploads.MAX_TOTAL / 1e6:,.0f} MB together.
-Files are read on the machine that serves this page, sent nowhere else, and deleted within two hours.
+Files are read on the machine that serves this page, sent nowhere else, and deleted within two hours; reports, which
+quote captions, are kept for a day.
 """
 
 
@@ -54,6 +56,7 @@ class Files:
                 PEOPLE: choice("People's captions"),
                 LABELS: choice("Labels of the images"),
                 TASKS: choice("Tasks of the images"),
+                LEAN: choice("Which tasks go with whom"),
             }
         with gr.Row():
             self.example = gr.Button("Try it with the example's data", elem_id="take-example")

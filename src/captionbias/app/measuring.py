@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -15,16 +17,24 @@ from weakref import WeakKeyDictionary
 from captionbias.analysis.audit import Audit, audit
 from captionbias.analysis.compare import replicates_for
 from captionbias.app import results
-from captionbias.app.data import ATTRIBUTES, Data, captions_of, left_out
+from captionbias.app.data import (
+    ATTRIBUTES,
+    TASK_WORDS,
+    Data,
+    captions_of,
+    guess_task_words,
+    guess_words,
+    left_out,
+)
 from captionbias.app.example import TRIALS
 from captionbias.app.results import RunResult
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.catalogue import REPORTED
-from captionbias.bench.checks import other_labels
-from captionbias.bench.reading import namings
+from captionbias.bench.checks import label_contradiction, other_labels
+from captionbias.bench.reading import as_values, namings
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.columns import MAX_LABELS
-from captionbias.errors import message_of
+from captionbias.errors import message_of, within
 from captionbias.progress import Watch
 from captionbias.text import load_lexicon
 from captionbias.text.lexicon import options_in
@@ -33,9 +43,13 @@ SHOWN_LABELS = 5
 FIRST = "sway"  # which trains nothing, so that its picture can be shown at once
 FIRST_SHARE = 0.1  # of the work
 KEPT = 2  # data whose captions are kept as they were read
+NEEDED = (  # by runs
+    *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
+    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
+)
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 _read: WeakKeyDictionary[Data, tuple[dict[str, Captions], list[str]]] = WeakKeyDictionary()
-_keeping = Lock()
+_keeping, _preparing = Lock(), Lock()
 
 
 @dataclass(frozen=True)
@@ -43,7 +57,7 @@ class PageSettings:
     """What is measured of the captions, and how; the words of the attribute and of the tasks by their lexicons."""
 
     attribute: str = ATTRIBUTES[0]
-    task_words: str = "coco_objects"
+    task_words: str = TASK_WORDS[0]
     metrics: tuple[str, ...] = REPORTED
     preset: str = "fast"
     trials: int = TRIALS
@@ -52,6 +66,10 @@ class PageSettings:
     @property
     def lexicons(self) -> dict[str, str]:
         return {"attribute_lexicon": self.attribute, "task_lexicon": self.task_words}
+
+    def fitting(self, data: Data) -> PageSettings:
+        """The same with the words that the data seem to need."""
+        return replace(self, attribute=guess_words(data), task_words=guess_task_words(data))
 
 
 class Look(NamedTuple):
@@ -74,10 +92,17 @@ def look(data: Data, attribute: str) -> Look:
         if captions.language:
             words = options_in(captions.language, {"attribute_lexicon": attribute})["attribute_lexicon"]
         lexicon = load_lexicon(words)
-        others = other_labels(captions.attributes, lexicon, namings(captions, lexicon, captions.language or "words"))
+        tokenizer = captions.language or "words"
+        others = other_labels(captions.attributes, lexicon, namings(captions, lexicon, tokenizer))
+        for name, each in captioners.items() if not others else ():
+            as_read = each.with_attributes(as_values(each.attributes, lexicon, []))
+            if fault := label_contradiction(namings(as_read, lexicon, tokenizer)):
+                return Look(message_of(fault if as_read.references else within(name, fault)))
     except ValueError as error:
         return Look(message_of(error))
     notes = [*read_notes, left_out(data), others.message if others else ""]
+    if captions.scene:
+        notes.append(f"scenes: {_scenes(captions.scene)}, whose images differ in the person alone")
     if captions.references is None and not captions.scene:
         notes.append(
             "without people's captions only the bias of the captioner is measured, not whether it is more than people's"
@@ -86,11 +111,23 @@ def look(data: Data, attribute: str) -> Look:
     return Look("; ".join(_too_few(counts)), len(captions), counts, list(filter(None, notes)))
 
 
+def prepare() -> None:
+    """Import what runs need, in one thread: some of these packages import each other in a circle."""
+    with _preparing:
+        if not gc.get_freeze_count():
+            for name in NEEDED:
+                with suppress(ImportError):
+                    import_module(name)
+            gc.collect()
+            gc.freeze()  # what is there now stays: looking through it again takes a second of a run
+
+
 def read(data: Data) -> tuple[dict[str, Captions], list[str]]:
     """Each captioner's captions, and warnings of their files. Those of the latest data are kept as long as the data:
     what was looked at is measured soon."""
     if (known := _read.get(data)) is not None:
         return known
+    prepare()
     with heard() as notes:
         captioners = captions_of(data)
     with _keeping:
@@ -98,6 +135,16 @@ def read(data: Data) -> tuple[dict[str, Captions], list[str]]:
         for earlier in list(_read)[:-KEPT]:
             del _read[earlier]
     return captioners, notes
+
+
+def _scenes(scene: Sequence[str | None]) -> str:
+    """How many scenes there are, and of how many images.
+
+    >>> _scenes(["a", "b", "a", "b", None]), _scenes(["a", "a", "a", "b", "b"])
+    ('2 pairs', '2 scenes of 2 to 3 images')
+    """
+    sizes = sorted(Counter(filter(None, scene)).values())
+    return f"{len(sizes):,} " + ("pairs" if sizes[-1] == 2 else f"scenes of {sizes[0]} to {sizes[-1]} images")
 
 
 def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
@@ -121,7 +168,7 @@ def measure(data: Data, settings: PageSettings, watch: Watch) -> Iterator[RunRes
     captioners, _ = read(data)
     chosen = {"preset": settings.preset, "trials": int(settings.trials), "seed": int(settings.seed)}
     bootstrap = replicates_for(settings.metrics, len(captioners))
-    options: dict[str, Any] = {**settings.lexicons, **chosen, "bootstrap": bootstrap}
+    options: dict[str, Any] = {**settings.lexicons, **chosen, "bootstrap": bootstrap, "lean": data.lean}
 
     def share(start: float, end: float) -> Watch:
         return lambda step, done: watch(step, start + (end - start) * done)

@@ -12,7 +12,7 @@ import gradio as gr
 
 from captionbias.app import measuring
 from captionbias.app.check_step import Check
-from captionbias.app.data import guess_words, with_columns, with_roles
+from captionbias.app.data import with_columns, with_roles
 from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
 from captionbias.app.measuring import PageSettings
@@ -160,8 +160,9 @@ class Page:
         """Let an event show the run that `act` makes of the one that is shown, the owner and what fields hold, and go
         to a step; what goes wrong is told where people look: in the steps, or in `told`."""
 
-        def handle(given: dict[Any, Any]) -> dict[Any, Any]:
+        def handle(given: dict[Any, Any], request: gr.Request) -> dict[Any, Any]:
             owner = given[self.owner]
+            self.runs.comes(owner, request.client.host if request.client else "")
             run = self.runs.find(given[self.run], owner)
             if given[self.run] and run is None:
                 return self.show(self._nothing(owner), owner, fault=GONE)
@@ -172,6 +173,7 @@ class Page:
                 if told is None:
                     return self.show(run, owner, given, message_of(error))
                 return {**self.show(run, owner, given), told: alert(error)}
+            made.page = request.session_hash or ""
             selected = {self.steps: gr.Tabs(selected=select)} if select else {}
             return {**self.show(made, owner, given), **selected}
 
@@ -192,7 +194,7 @@ class Page:
             shown, step = self.show(run, owner), "result" if run.asked else "check" if run.data else "files"
         return {**shown, self.owner: owner, self.steps: gr.Tabs(selected=step)}
 
-    def _tick(self, name: str, owner: str, edition: int) -> dict[Any, Any]:
+    def _tick(self, name: str, owner: str, edition: int, request: gr.Request) -> Any:
         """What is new of a run that is on its way; what is chosen in the other steps stays."""
         run = self.runs.find(name) if name else self._nothing(owner)
         if run is None:
@@ -200,14 +202,19 @@ class Page:
         self.runs.look(run, owner)
         if run.edition == edition or not name:
             return self._follow(run, owner)
-        return self._show_outcome(run, owner) if run.asked else self.show(run, owner)
+        return self._show_outcome(run, owner) if run.asked else self._show_latest(run, owner, request)
 
-    def _read(self, name: str, owner: str) -> Any:
+    def _read(self, name: str, owner: str, request: gr.Request) -> Any:
+        """What was read; nothing if other files were given on this page meanwhile, for which it waits as well."""
         run = self.runs.find(name)
         if run is None or run.reading is None:
             return gr.skip()
         run.reading.result()
-        return self.show(run, owner)
+        return self._show_latest(run, owner, request)
+
+    def _show_latest(self, run: Run, owner: str, request: gr.Request) -> Any:
+        """What all components hold for a run, if this page made no other one since: answers may come late."""
+        return self.show(run, owner) if self.runs.latest(request.session_hash or "") in (None, run) else gr.skip()
 
     # What they make of the run that is shown
 
@@ -219,19 +226,19 @@ class Page:
         return self.runs.read(run, owner, lambda: (example(), {}))
 
     def _say(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        if run.state == State.READING:
+        if run.state == State.READING or run.told:
             return run
         data = with_roles(run.data, _named(given, self.files.roles))
-        words = run.settings.attribute if data is run.data else guess_words(data)
-        return self.runs.change(run, owner, data, replace(run.settings, attribute=words))
+        return self.runs.change(run, owner, data, run.settings if data is run.data else run.settings.fitting(data))
 
     def _choose(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        if run.state == State.READING:
+        if run.state == State.READING or run.told:
             return run
         data, chosen = with_columns(run.data, _named(given, self.check.columns)), _named(given, self.check.settings)
-        if data.columns.attribute_column != run.data.columns.attribute_column:
-            chosen["attribute"] = guess_words(data)
         settings = PageSettings(**{**chosen, "metrics": tuple(chosen["metrics"])})
+        for column, words in (("attribute_column", "attribute"), ("task_column", "task_words")):
+            if getattr(data.columns, column) != getattr(run.data.columns, column):
+                settings = replace(settings, **{words: getattr(settings.fitting(data), words)})
         return self.runs.change(run, owner, data, settings)
 
     def _measure(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:

@@ -10,6 +10,7 @@ import gradio as gr
 
 from captionbias.app.compared import clock
 from captionbias.app.pieces import alert, choice, frame, table
+from captionbias.app.results import RunResult
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
 
@@ -22,7 +23,7 @@ class Outcome:
         with gr.Column(elem_id="state"):  # below what it is of, which stays where it is as the rest comes
             self.status = gr.HTML(elem_id="status", padding=False)
             self.progress = gr.HTML(elem_id="progress", padding=False)
-            self.cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
+            self.cancel = gr.Button("Cancel", size="sm", visible=False, elem_id="cancel")
             self.again = gr.Button("Measure again", variant="primary", visible=False, elem_id="again")
         self.downloads = gr.HTML(elem_id="downloads", visible=False)
 
@@ -30,9 +31,9 @@ class Outcome:
         """What the components hold for a run."""
         whole = run.result is not None and run.result.whole
         return {
-            self.status: f'<div role="status">{status(run)}</div>' if run.asked else "",
+            self.status: f'<div role="status" class="{"heard" * run.working}">{status(run)}</div>' if run.asked else "",
             self.cancel: gr.update(visible=run.working),
-            self.again: gr.update(visible=run.state in (State.FAILED, State.CANCELLED)),
+            self.again: gr.update(visible=run.state in (State.FAILED, State.CANCELLED) and not run.told),
             self.frame: report(run),
             self.downloads: gr.update(visible=whole, value=downloads(run)),
         }
@@ -43,7 +44,8 @@ class Outcome:
             return {self.progress: f"<p>{waiting(before)}</p>"}
         if run.state == State.RUNNING:
             share = f'<progress value="{run.done:.3f}" aria-label="Progress"></progress>'
-            return {self.progress: f"<p>{escape(run.left())}</p>{share}"}
+            what = "The rest is being measured, and may change verdicts" if run.result else "Measuring"
+            return {self.progress: f"{share}<p>{what}: {escape(run.left())}.</p>"}
         return {self.progress: ""}
 
 
@@ -57,7 +59,7 @@ def waiting(before: int) -> str:
 def status(run: Run) -> str:
     """What a run is at, and how much of it there is."""
     part = ""
-    if run.result and not run.result.whole:
+    if isinstance(run.result, RunResult) and not run.result.whole:
         titles = ", ".join(catalogue.METRICS[name].title for name in run.result.audit.comparisons)
         rest = "still being measured, and may change verdicts" if run.working else "not measured"
         part = f"<p><strong>This result is not whole</strong>: it is {titles} alone; the rest is {rest}.</p>"

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
-from captionbias.app.data import CAPTIONER, Data, stem
+from captionbias.app.data import CAPTIONER, LEAN, Data, stem
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.report import views
@@ -61,6 +61,7 @@ def again(data: Data, settings: Mapping[str, Any], lexicons: Mapping[str, str]) 
     """The command line, or None for data that are not files."""
     files = {"predictions": [table.name for table in data.of(CAPTIONER)]}
     files |= {argument: [table.name] for argument, table in data.others.items()}
+    files |= {LEAN: [table.name for table in data.of(LEAN)]}
     if any(stem(name) == name for name in chain(*files.values())):
         return None
     chosen = {name: settings[name] for name in ("metrics", "preset", "trials", "seed") if settings[name] is not None}

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
+import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 from threading import RLock, Thread
+from typing import Any
 
 from captionbias.app import measuring
 from captionbias.app.compared import clock, together
-from captionbias.app.data import Data, guess_words, read_uploads
+from captionbias.app.data import Columns, Data, read_uploads
 from captionbias.app.measuring import Look, PageSettings
 from captionbias.app.results import RunResult
 from captionbias.app.uploads import shown_name
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
+from captionbias.captions.tables import Table
 from captionbias.errors import message_of
+from captionbias.io.files import write_text
 from captionbias.progress import Watch, duration
 
 # A free Space has 16 GB: the tables of a run are 0.3 at most, measuring may need 4, each of two readings 2.
-MAX_HELD, MAX_WAITING, READERS = 20, 32, 2
-EXPIRES = 3600.0  # seconds after its last use
+MAX_HELD, MAX_WAITING, MAX_OF_ONE, READERS = 20, 32, 8, 2
+EXPIRES = 3600.0  # seconds after the last use of a run's data
+KEPT, MAX_KEPT = 24 * 3600.0, 300  # seconds after a run was asked for, in which its report is on disk; reports
+RUN, REPORT = "run.json", "report.html"  # in a run's folder
 UNSEEN = 120.0  # seconds without a page that shows it
 FAULTS = (ValueError, RankError, WorkerKilledError)
 GONE = (
-    "this run is not here any more: runs are removed an hour after their last use, or when others need room; give the "
-    "files again"
+    "this run is not here any more: reports are kept for a day, and what was not measured for an hour, or until others "
+    "need room; give the files again"
 )
+NO_FILES = "the files of this run are not here any more: give them again to measure them anew"
+STOPPED = "The page was stopped while this run was under way: give the files again."
 logger = logging.getLogger("captionbias")
 
 
@@ -51,6 +61,22 @@ class State(Enum):
     CANCELLED = "cancelled"
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a whole result, in a folder of its own: with what is shown of a `RunResult`."""
+
+    folder: Path
+    whole: bool = True
+
+    @property
+    def report(self) -> str:
+        return (self.folder / REPORT).read_text(encoding="utf-8")
+
+    @property
+    def files(self) -> dict[str, Path]:
+        return {path.name: path for path in sorted(self.folder.iterdir()) if path.name != RUN}
+
+
 class CancelledError(Exception):
     """Somebody cancelled the run, or nobody looks at it any more."""
 
@@ -61,6 +87,7 @@ class Run:
 
     `files`: their names and digests; `uploads`: where they lie, as long as they do. `message`: in words, what went
     wrong, or why it ended. `result`: the first part, then the whole. `edition` counts what a page has to show anew.
+    `told`: only what is told of it is left, and its report; of its files the names. `page`: which showed it last.
     """
 
     owner: str = ""
@@ -76,7 +103,9 @@ class Run:
     begun: float = 0.0
     step: str = ""
     done: float = 0.0
-    result: RunResult | None = None
+    result: RunResult | Kept | None = None
+    told: bool = False
+    page: str = ""
     edition: int = 0
     seen: float = field(default_factory=time.monotonic)
     used: float = field(default_factory=time.monotonic)
@@ -91,12 +120,19 @@ class Run:
         return self.state in (State.WAITING, State.RUNNING)
 
     @property
+    def loses(self) -> int:
+        """How much is lost with its data: nothing that is on disk, what was chosen, or what was found."""
+        return 0 if isinstance(self.result, Kept) else 1 + (self.asked > 0)
+
+    @property
     def ready(self) -> bool:
         """Whether it can be measured."""
         return bool(self.data) and self.state != State.READING and not self.look().not_ready
 
     def look(self) -> Look:
         """What will be measured; kept, because several events ask for it."""
+        if self.told:
+            return Look(NO_FILES)
         key = self.data, self.settings.attribute
         if self._looked is None or self._looked[0] != key:
             self._looked = key, measuring.look(*key)
@@ -119,6 +155,12 @@ def read_files(paths: Sequence[str]) -> tuple[Data, dict[str, str]]:
     return data, {shown_name(path.name): sha256(path.read_bytes()).hexdigest() for path in map(Path, paths)}
 
 
+def _names_of(roles: Mapping[str, str], captions: Sequence[str]) -> Data:
+    """What is told of data that are gone: the names of files and captioners."""
+    tables = tuple(Table(name, (), lambda column: []) for name in roles)
+    return Data(tables, roles, Columns(prediction_column=tuple(captions)))
+
+
 def _message(error: Exception) -> str:
     """What to tell of an error; of one that nobody foresaw the log has more."""
     if isinstance(error, FAULTS):
@@ -139,16 +181,44 @@ class Runs:
     ) -> None:
         self._measure, self._seconds, self._unseen = measure, seconds, unseen
         self._runs: dict[str, Run] = {}
+        self._folder: Path | None = None
+        self._addresses: dict[str, str] = {}  # from which an owner came last
         self._lock = RLock()
         self._asked: SimpleQueue[Run | None] = SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS)
         Thread(target=self._work, daemon=True).start()
+
+    def restore(self, folder: Path) -> None:
+        """Keep reports in this folder, and know again the runs that are told of there: those that were under way are
+        not any more."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder = folder
+        for path in folder.glob(f"*/{RUN}"):
+            with suppress(OSError, ValueError, KeyError, TypeError):  # another version wrote it
+                told = json.loads(path.read_text(encoding="utf-8"))
+                run = Run(told["owner"], _names_of(told["roles"], told["captions"]), id=path.parent.name, told=True)
+                run.files, run.state, run.message = told["files"], State(told["state"]), told["message"]
+                run.asked = time.monotonic() - (time.time() - told["asked"])
+                if run.working:
+                    run.state, run.message = State.FAILED, STOPPED
+                run.result = Kept(path.parent) if run.state == State.DONE else None
+                self._runs[run.id] = run
+        self.expire()
+
+    def comes(self, owner: str, address: str) -> None:
+        """Tell from which address an owner came: one address may make up many owners."""
+        owners = {run.owner for run in list(self._runs.values())}
+        self._addresses = {one: of for one, of in self._addresses.items() if one in owners} | {owner: address}
 
     def find(self, name: str, owner: str = "") -> Run | None:
         """The run of this id, which is in use, as long as it is there; one that is nobody's becomes the owner's."""
         if run := self._runs.get(name):
             run.used, run.owner = time.monotonic(), run.owner or owner
         return run
+
+    def latest(self, page: str) -> Run | None:
+        """The latest run of those that a page showed."""
+        return next((run for run in reversed(list(self._runs.values())) if run.page == page), None)
 
     def of(self, owner: str) -> list[Run]:
         """What the owner asked for, the latest first."""
@@ -178,6 +248,8 @@ class Runs:
 
     def compare(self, run: Run, owner: str, earlier: Run) -> Run:
         """A draft of the owner's with the captioners of both runs. ValueError: they share no image."""
+        if run.told or earlier.told:
+            raise ValueError(NO_FILES)
         data = together(run.data, earlier.data, clock(earlier.asked))
         measuring.read(data)
         with self._lock:
@@ -186,14 +258,18 @@ class Runs:
     def ask(self, run: Run, owner: str) -> Run:
         """Let the run be measured in its turn; another one like it if it was asked for before."""
         with self._lock:
-            if run.state == State.READING:
-                raise ValueError("the files are still being read")
+            if run.state == State.READING or run.told:
+                raise ValueError(NO_FILES if run.told else "the files are still being read")
             if run.state != State.DRAFT or run.owner != owner:
                 run = run.another(owner)
             if sum(other.working for other in self._runs.values()) >= MAX_WAITING:
                 raise ValueError(f"{MAX_WAITING} runs wait already: try again in some minutes")
-            run.state, run.message = State.WAITING, ""
+            here = self._address(run)
+            waiting = [other for other in self._runs.values() if other.working and self._address(other) == here]
+            if here and len(waiting) >= MAX_OF_ONE:
+                raise ValueError(f"{MAX_OF_ONE} runs from your address wait already: try again in some minutes")
             run.asked = run.seen = time.monotonic()
+            self._turn(run, State.WAITING)
             self._asked.put(self.keep(run))
             return run
 
@@ -214,43 +290,82 @@ class Runs:
         return sum(other.working and other.asked < run.asked for other in list(self._runs.values()))
 
     def expire(self) -> None:
-        """Cancel the runs at which nobody looks, and remove those that were not used for an hour."""
+        """Cancel the runs at which nobody looks, remove the data of those that were not used for an hour, and reports
+        after a day."""
         now = time.monotonic()
         with self._lock:
             for run in list(self._runs.values()):
                 if run.working and now - run.seen > self._unseen:
                     self.cancel(run, f"Cancelled: no page showed this run for {duration(self._unseen)}.")
-                elif not run.working and now - run.used > EXPIRES:
-                    del self._runs[run.id]
+                elif run.told and now - run.asked > KEPT:
+                    self._remove(run)
+                elif not (run.working or run.told) and now - run.used > EXPIRES:
+                    self._forget(run)
 
     def close(self) -> None:
-        """End every run and keep nothing, as the page ends."""
+        """End every run, as the page ends."""
         with self._lock:
             for run in self._runs.values():
-                self.cancel(run)
+                self.cancel(run, STOPPED)
             self._runs.clear()
         self._asked.put(None)
         self._readers.shutdown(wait=False, cancel_futures=True)
 
     def keep(self, run: Run) -> Run:
-        """Hold the run, and make room for it: who has most loses first, drafts before what was measured."""
+        """Hold the run, and make room for it: whose address has most loses first, then of whose report is on disk the
+        data, then drafts."""
         self._runs[run.id] = run
         run.used = time.monotonic()
-        held = Counter(other.owner for other in self._runs.values())
-        idle = [other for other in self._runs.values() if not (other.working or other is run)]
-        idle.sort(key=lambda other: (-held[other.owner], other.asked > 0, other.used))
-        for other in idle[: max(0, len(self._runs) - MAX_HELD)]:
-            del self._runs[other.id]
+        held = [other for other in self._runs.values() if not other.told]
+        of_address, of_owner = Counter(map(self._address, held)), Counter(other.owner for other in held)
+        idle = [other for other in held if not (other.working or other is run)]
+        idle.sort(key=lambda one: (-of_address[self._address(one)], -of_owner[one.owner], one.loses, one.used))
+        for other in idle[: max(0, len(held) - MAX_HELD)]:
+            self._forget(other)
+        told = sorted((other for other in self._runs.values() if other.told), key=lambda other: other.asked)
+        for other in told[: max(0, len(told) - MAX_KEPT)]:
+            self._remove(other)
         return run
+
+    def _forget(self, run: Run) -> None:
+        """Remove the data of a run; what is told of it stays on disk, if it is there."""
+        if self._folder and run.asked:
+            run.data, run.uploads, run.told = _names_of(run.data.roles, run.data.columns.prediction_column), (), True
+        else:
+            self._remove(run)
+
+    def _remove(self, run: Run) -> None:
+        del self._runs[run.id]
+        if self._folder:
+            shutil.rmtree(self._folder / run.id, ignore_errors=True)
 
     def _turn(self, run: Run, state: State, message: str = "") -> None:
         run.state, run.message, run.edition = state, message, run.edition + 1
+        if self._folder and run.asked:
+            told: dict[str, Any] = {"owner": run.owner, "state": state.value, "message": message, "files": run.files}
+            told |= {"roles": dict(run.data.roles), "captions": run.data.columns.prediction_column}
+            told["asked"] = time.time() - (time.monotonic() - run.asked)
+            with suppress(OSError, ValueError):  # a full disk ends no run
+                (self._folder / run.id).mkdir(mode=0o700, exist_ok=True)
+                write_text(json.dumps(told), self._folder / run.id / RUN)
+
+    def _address(self, run: Run) -> str:
+        return self._addresses.get(run.owner, "")
+
+    def _on_disk(self, run: Run, result: RunResult) -> RunResult | Kept:
+        """A whole result as it is kept on disk, so that it leaves the memory; a part as it is."""
+        if self._folder and result.whole:
+            with suppress(OSError):
+                for path in result.files.values():
+                    shutil.copy(path, self._folder / run.id)
+                return Kept(self._folder / run.id)
+        return result
 
     def _read(self, run: Run, read: Callable[[], tuple[Data, dict[str, str]]]) -> None:
         message = ""
         try:
             run.data, run.files = read()
-            run.settings = replace(run.settings, attribute=guess_words(run.data))
+            run.settings = run.settings.fitting(run.data)
             run.look()
         except Exception as error:
             message = _message(error)
@@ -268,7 +383,7 @@ class Runs:
                 watch("starting", 0.0)
                 for result in self._measure(run, watch):
                     watch(run.step, run.done)
-                    run.result, run.edition = result, run.edition + 1
+                    run.result, run.edition = self._on_disk(run, result), run.edition + 1
             except CancelledError:
                 continue
             except Exception as error:  # whatever it is, others are to be measured

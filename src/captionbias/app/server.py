@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import re
@@ -14,25 +13,22 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from captionbias.app import example
+from captionbias.app.measuring import prepare
 from captionbias.app.runs import GONE, Runs
-from captionbias.app.uploads import MAX_BYTES, stop_reading
+from captionbias.app.uploads import MAX_BYTES, stop_reading, warm_up
+from captionbias.io.store import open_store
 
 PREFIX = "captionbias-page-"
 LOCK, NEW = "lock", 60  # of a folder in use; seconds in which a folder has no lock yet
 UPLOAD = 310_000_000  # bytes of a request: the largest set of files
 BODY = 5_000_000  # bytes of any other request, which has settings
 HOUR, MAX_CLIENTS = 3600, 2000
-NEEDED = (  # by runs
-    *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
-    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
-    "matplotlib.pyplot",  # by gradio, at the first event
-)
 
 EMBEDDED = " https://huggingface.co https://*.hf.space" if os.environ.get("SPACE_ID") else ""
 # Gradio's HTML component makes functions of its templates, which are not of users.
@@ -66,19 +62,19 @@ def serve(
     **look: Any,
 ) -> None:
     """Serve the page that `build` makes for these runs until this process is asked to end; nothing of what users
-    uploaded is left then. `tell` is called with the address, `look` is more for `gr.Blocks.launch`."""
-    for name in NEEDED:  # now, in one thread: some of these packages import each other in a circle
-        with suppress(ImportError):
-            import_module(name)
+    uploaded is left then, but for reports of the last day. `tell` is called with the address, `look` is more for
+    `gr.Blocks.launch`."""
     runs = runs or Runs()
+    if store := open_store(True):
+        runs.restore(store.folder / "page")
     with private_folder() as folder:
         blocks = build(runs)
         try:
             options = launch_options(runs, folder, host) | {"server_port": port, "inbrowser": open_browser}
             _, address, _ = blocks.launch(**options, **look, quiet=True, prevent_thread_lock=True)
-            gc.collect()
-            gc.freeze()  # what is there now stays: looking through it again takes a second of a run
             tell(f"the page is at {address}; end it with Ctrl-C")
+            warm_up()
+            Thread(target=prepare, daemon=True).start()  # a signal ends this thread
             with suppress(KeyboardInterrupt):
                 while blocks.is_running:
                     time.sleep(0.1)
@@ -163,6 +159,10 @@ def _answers(runs: Runs) -> dict[str, Callable[[Any], Any]]:
 
     headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
 
+    def of_example(_: Any) -> Any:
+        prepare()
+        return HTMLResponse(example.result(), headers=headers)
+
     def shown(request: Any) -> Any:
         return RedirectResponse(f"../?run={quote(request.path_params['name'], safe='')}")  # also behind a proxy
 
@@ -179,7 +179,7 @@ def _answers(runs: Runs) -> dict[str, Callable[[Any], Any]]:
         return PlainTextResponse(f"{GONE[0].upper()}{GONE[1:]}.", 404, headers)
 
     return {
-        "/example": lambda request: HTMLResponse(example.result(), headers=headers),
+        "/example": of_example,
         "/run/{name}": shown,
         "/run/{name}/report": report,
         "/run/{name}/files/{file}": file,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from captionbias.captions.crossing import one_column
 from captionbias.captions.names import IN_FILES, NAMES, USUAL_ID, VALUE, plain_name
-from captionbias.captions.tables import Column, Table, nested, no_column, numbered
+from captionbias.captions.tables import ANSWER, Column, Table, nested, no_column, numbered
 from captionbias.captions.values import ROW, as_weight, base_names, entries, holds_list, image_keys, is_missing
 from captionbias.errors import Argument, InputError, Message, few, phrase
 
@@ -19,6 +19,7 @@ ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human capti
 KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights", "scalars")
 SAMPLE = 2000
 LINE = (VALUE,)  # the columns of a table of captions a line
+MAY_BE_LISTS = (VALUE, ANSWER, "outputs")  # names of captions, of which a file may have several of an image
 MAX_LABELS = 50  # values of a column that may be labels
 
 
@@ -49,6 +50,9 @@ def guess_columns(
     if whatever_their_names:
         own = {"prediction_column": predictions, "reference_column": references, "task_column": tasks}
         columns = _left(pools | {role: _distinct(table) for role, table in own.items()}, columns)
+    if "id_column" in columns:
+        others = {role: column for role, column in columns.items() if role != "id_column"}
+        columns["id_column"] = _joining(pools, others, columns["id_column"])
     guesses = {}
     for role, pool in pools.items():
         column = columns[role].name if role in columns else None
@@ -66,14 +70,15 @@ def _left(pools: Mapping[str, list[Table]], known: Mapping[str, Column]) -> dict
         others = [ids(other) for other in _columns(tables) if other.table != column.table]
         return any(2 * len(ids(column) & there) > min(len(ids(column)), len(there)) for there in others)
 
-    rules: dict[str, Callable[[Column], bool]] = {
-        "id_column": shared,
-        "prediction_column": lambda column: {"text", "references"} <= kinds(column),
-        "reference_column": lambda column: "references" in kinds(column),
-        "attribute_column": lambda column: _values(column) > 1,
-        "task_column": lambda column: kinds(column) == {"text or lists"},
-    }
-    for role, fits in rules.items():
+    rules: list[tuple[str, Callable[[Column], bool]]] = [
+        ("id_column", shared),
+        ("prediction_column", lambda column: {"text", "references"} <= kinds(column)),
+        ("reference_column", lambda column: "references" in kinds(column)),
+        ("attribute_column", lambda column: _values(column) > 1),
+        ("task_column", lambda column: kinds(column) == {"text or lists"}),
+        ("prediction_column", lambda column: "references" in kinds(column)),
+    ]
+    for role, fits in rules:
         for table in pools[role] if role not in columns else ():
             left = [column for column in _columns([table]) if column not in columns.values() and fits(column)]
             if len(left) == 1:
@@ -191,12 +196,16 @@ def _choose(
     ids = columns.pop("id_column", None)
     by_argument = {argument: columns[role] for role, argument in IN_FILES.items() if role in columns}
     if "id_column" in guesses:
-        by_name = _named(pools["id_column"], NAMES["id_column"])
-        ids = next((column for column in by_name if _joins(by_argument, column.name)), guesses["id_column"])
-        guesses["id_column"] = ids
+        ids = guesses["id_column"] = _joining(pools, by_argument, guesses["id_column"])
     if role := next((role for role, column in columns.items() if column == ids), ""):
         raise InputError("id_column", Message("and ", Argument(role), f" are both {ids}: name two columns"))
     return by_argument, ids and ids.name, [f"{IN_FILES[role]} from {column}" for role, column in guesses.items()]
+
+
+def _joining(pools: Mapping[str, list[Table]], columns: Mapping[str, Column], guess: Column) -> Column:
+    """Of columns that are called like ids the first that the other tables have, else the guess."""
+    by_name = _named(pools["id_column"], NAMES["id_column"])
+    return next((column for column in by_name if len(by_name) == 1 or _joins(columns, column.name)), guess)
 
 
 def _joins(columns: Mapping[str, Column], id_column: str) -> bool:
@@ -300,7 +309,7 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     for role, kind in zip(IN_FILES, KINDS, strict=True):
         together = _numbered(pools[role], guesses) if role == "reference_column" else []
         for column in (*together, *_named(pools[role], names[role])):
-            fits = kind in kinds(column) or (column.name == VALUE and KINDS[2] in kinds(column))
+            fits = kind in kinds(column) or (column.name in MAY_BE_LISTS and KINDS[2] in kinds(column))
             if role not in guesses and column not in guesses.values() and fits:
                 guesses[role] = column
     return guesses

@@ -26,6 +26,8 @@ def row_of_answer(record: dict[str, Any]) -> dict[str, Any] | None:
         answer = ".".join(paths[0].split(".")[:2])  # is there where the model said nothing, too
         if {path.partition(".")[0] for path in paths} <= record.keys() and _at(record, answer) is not None:
             caption, people, image, others = (_at(record, path) for path in paths)
+            if isinstance(caption, list) and len(caption) == 1:
+                caption = caption[0]
             row = {"id": image} | ({"references": people} if people else {})
             return row | (others if isinstance(others, dict) else {}) | {"caption": caption}
     return None

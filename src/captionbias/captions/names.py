@@ -29,7 +29,7 @@ NAMES = {
     ),
     "prediction_column": (
         *("prediction", "predictions", "generated_caption", "generated", "model_caption", "hypothesis", "response"),
-        *("pred", "vlm_caption", "caption", "captions", "text", VALUE),
+        *("pred", "vlm_caption", "filtered_resps", "outputs", "caption", "captions", "text", VALUE),
     ),
     "reference_column": (
         *("references", "reference", "refs", "human_captions", "human_caption", "human", "humans", "people"),

@@ -127,14 +127,19 @@ def no_column(column: str, tables: Iterable[Table], *ways: str, purpose: str = "
 
 
 def nested(column: Column, argument: str) -> Message:
-    """What is wrong with a column that holds objects, with the way to the text of most words in the first of them."""
+    """What is wrong with a column that holds objects, with the way to their longest text."""
+    text = longest_text(column) or f"{column.name}.text"
+    return Message(f"{column} is nested: name what is in it, as in ", Argument(argument, text))
+
+
+def longest_text(column: Column) -> str | None:
+    """The way to the text of most words in the first object of a column; None where it has no text."""
     inside = [(column.name, next((value for value in column.values() if _parts(value)), None))]
     for path, value in inside:
         if len(inside) < MOST_INSIDE:
             inside += [(f"{path}.{name}", inner) for name, inner in _parts(value).items()]
     texts = {path: value.count(" ") for path, value in inside if isinstance(value, str)}
-    longest = max(texts, key=texts.__getitem__, default=f"{column.name}.text")
-    return Message(f"{column} is nested: name what is in it, as in ", Argument(argument, longest))
+    return max(texts, key=texts.__getitem__, default=None)
 
 
 def numbered(columns: Iterable[str], stem: str = HUMAN_CAPTIONS) -> dict[str, tuple[str, ...]]:

@@ -86,7 +86,7 @@ STARTED: Options = {
     "package": flag(
         str | None,
         "Where to install captionbias from, as it is on no index yet: the address of git or of a wheel, or a wheel "
-        "file, which is put beside the app; a private Space needs an address.",
+        "file, which is put beside the app and installed when it starts.",
         metavar="<file|URL>",
     ),
     "output": flag(
@@ -133,7 +133,7 @@ def _send_space(
         raise ValueError("--to is missing: name the repository, or only write the folder, with --dry-run and --output")
     with TemporaryDirectory() as made:
         to = output or Path(made)
-        write_space(folder or shipped("spaces") / "captionbias", to, package, repo)
+        write_space(folder or shipped("spaces") / "captionbias", to, package)
         if output:
             say(f"written: {output}; there: pip install -r requirements.txt && python app.py")
         if repo:
@@ -165,7 +165,7 @@ command(
     _send_space,
     """Publish the page, or a folder with a Gradio app, as a Space; or write the folder, which can be started as it is.
 
-    Example: captionbias publish space --package captionbias-0.2.0-py3-none-any.whl --output page --dry-run
+    Example: captionbias publish space --package captionbias-0.3.0-py3-none-any.whl --output page --dry-run
     """,
 )
 command(
