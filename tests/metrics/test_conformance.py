@@ -99,7 +99,7 @@ def test_every_caption_of_an_image_counts_and_several_that_are_alike_count_as_on
 def test_copies_of_a_picture_are_one_picture_and_give_no_verdict(name):
     """Of a faithful captioner, four rows a picture."""
     metric, options = metric_and_options(name, bootstrap=100)
-    columns = planted(name, captions=5, seed=4)
+    columns = planted(name, captions=5, seed=6)
     once, copied = (
         metric.measure(
             **{key: [value for value in column for _ in range(times)] for key, column in columns.items()}, **options
