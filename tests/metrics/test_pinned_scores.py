@@ -29,7 +29,7 @@ QUICK = {"trials": 3, "cache": False, "bootstrap": 100}
 CASES = {
     **{name: (name, QUICK) for name in ("dpa", "label_leakage")},
     **{name: (name, {"bootstrap": 100}) for name in ("sway", "ba_mals", "directional_ba", "multi_directional_ba")},
-    **{name: (name, {"bootstrap": 100}) for name in ("gender_error", "quality_gaps")},
+    **{name: (name, {"bootstrap": 100}) for name in ("gender_error", "quality_gaps", "resolution")},
     "lic fast": ("lic", {"preset": "fast", **QUICK}),
     "dbac fast": ("dbac", {"preset": "fast", **QUICK}),
     "dbac fast, every caption": ("dbac", {"preset": "fast", **QUICK, "pairing": "every-caption", "controls": False}),

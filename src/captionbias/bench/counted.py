@@ -103,6 +103,16 @@ def count(
     return Prepared(settings, measured, lambda: [units for _, units, _ in sides()])
 
 
+def gaps(of_values: Floats) -> Floats:
+    """How much more each value has than the others on average, `(..., values, replicates)`; of two, than the other.
+
+    >>> gaps(np.array([[3.0], [1.0], [2.0]])).tolist()
+    [[1.5], [-1.5], [0.0]]
+    """
+    values = of_values.shape[-2]
+    return np.asarray((values * of_values - of_values.sum(axis=-2, keepdims=True)) / max(values - 1, 1))
+
+
 def excess_over_person(metric: str, captioner: Mapping[str, Sample], *pair: Mapping[str, Sample]) -> dict[str, Sample]:
     """The captioner's scores and, if there is a pair of the captioner and one more person on the same images, what the
     person scores, and the captioner beyond it, of the metric's scores that are compared with a person's."""

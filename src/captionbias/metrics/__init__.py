@@ -24,6 +24,7 @@ from captionbias.metrics.dpa import dpa as dpa
 from captionbias.metrics.label_leakage import label_leakage as label_leakage
 from captionbias.metrics.gender_error import gender_error as gender_error
 from captionbias.metrics.quality_gaps import quality_gaps as quality_gaps
+from captionbias.metrics.resolution import resolution as resolution
 from captionbias.wings import wing
 
 wing("images.imagecaptioner2")

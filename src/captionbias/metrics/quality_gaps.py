@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.bench.catalogue import PERCENT, Scale, Score
 from captionbias.bench.checks import Rules
-from captionbias.bench.counted import Columns, Counted, Sums, count
+from captionbias.bench.counted import Columns, Counted, Sums, count, gaps
 from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.reading import Reading, Side, named_by_any, read
 from captionbias.captions import Captions
@@ -150,8 +150,7 @@ def _counted(reading: Reading, said: Any, with_meteor: bool) -> Counted:
         }
 
     def formula(sums: Sums) -> dict[str, Floats]:
-        others = 1 - np.eye(len(values))
-        return {f"{key}_gap": of - others @ of / others.sum(axis=1, keepdims=True) for key, of in levels(sums).items()}
+        return {f"{key}_gap": gaps(of) for key, of in levels(sums).items()}
 
     def told(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
         names = [reading.values[value] for value in values]

@@ -10,7 +10,7 @@ import numpy as np
 
 from captionbias.arrays import Floats
 
-LEVEL = 0.95
+LEVEL, Z = 0.95, 1.959963984540054
 RESOLUTION = 12  # decimals
 DIGITS = 6  # of what is computed from trained attackers' answers, that are the same by every processor's kernels
 _NUMBERS_AT_ONCE = 2_000_000
@@ -77,6 +77,29 @@ def bootstrap_interval(
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     low, high = np.clip([min(low, estimate), max(high, estimate)], *bounds).tolist()
     return low, high
+
+
+def share_interval(part: float, whole: float) -> tuple[float, float]:
+    """The 95% interval of a share of so many (Wilson 1927), which few do not make too short.
+
+    >>> share_interval(5, 5)
+    (0.57, 1.0)
+    """
+    middle, half = part + Z**2 / 2, Z * math.sqrt(part * (whole - part) / whole + Z**2 / 4)
+    return (middle - half) / (whole + Z**2), (middle + half) / (whole + Z**2)
+
+
+def difference_interval(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    """The 95% interval of the difference of two shares, each a part and its whole (Newcombe 1998).
+
+    >>> difference_interval((56, 70), (48, 80))
+    (0.05, 0.33)
+    """
+    (share, low, high), (other, other_low, other_high) = (
+        (of[0] / of[1], *share_interval(*of)) for of in (first, second)
+    )
+    below, above = math.hypot(share - low, other_high - other), math.hypot(high - share, other - other_low)
+    return share - other - below, share - other + above
 
 
 def recentre(estimate: float, replicates: Floats) -> Floats:
