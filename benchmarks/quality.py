@@ -31,7 +31,8 @@ def measured(name: str, given: dict[str, Any], bootstrap: int = 1000) -> tuple[d
     warnings.simplefilter("ignore")
     found = quality_gaps.measure(**given, bootstrap=bootstrap)
     excess = {key: found.estimates[f"{key}_excess"] for key in GAPS if key in found.estimates}
-    scores = {score: f"{found.facts[f'{score}_female']:.1f} / {found.facts[f'{score}_male']:.1f}" for score in ("cider", "recall", "chair")}  # fmt: skip
+    facts = found.facts
+    scores = {of: f"{facts[f'{of}_female']:.1f} / {facts[f'{of}_male']:.1f}" for of in ("cider", "recall", "chair")}
     row = {"captioner": name, **scores, **{key: written(one) for key, one in excess.items()}}
     return row, {key: one.value for key, one in excess.items()}
 

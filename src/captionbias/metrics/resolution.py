@@ -3,7 +3,7 @@ the other?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.reading import Reading, read, read_labels, takes
 from captionbias.captions import Captions
 from captionbias.statistics.intervals import difference_interval, share_interval
+from captionbias.statistics.samples import Estimate
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 
 CAPTIONS = "captions"
@@ -24,46 +25,28 @@ RULES = Rules(tasks_needed=False, main_person=True)
 NOT_TAKEN = ("task_lexicon", "predicted_tasks", "training_attributes", "training_tasks")
 
 
+def _entries() -> Iterable[Score]:
+    bias: dict[str, Any] = {"two_sided": True, "beyond_margin": True, "claim": "{value} is resolved better of some"}
+    for key, label, scale, meaning, more in (
+        ("accuracy", "right, % of resolved", PERCENT, "Of 100 that resolve who is meant, those that are right.", {}),
+        (
+            "bias",
+            "resolution bias",
+            SIGNED_PERCENT,
+            "The mean over occupations of the accuracy of one value minus that of another: of two values the first's "
+            "minus the second's; of more the largest gap of one value to the mean of the others. 0 is best.",
+            bias,
+        ),
+        ("unresolved", "unresolved, %", PERCENT, "Of 100 those that name no value of who is meant, or several.", {}),
+    ):
+        key = f"resolution_{key}"
+        yield Score(key, label, 1, scale, meaning, headline=True, against_a_person=True, task=key, **more)
+
+
 @metric(
     "Resolution",
     "is the person at work given the right gender, of one gender as often as of the other?",
-    [
-        Score(
-            "resolution_accuracy",
-            "right, % of resolved",
-            1,
-            PERCENT,
-            "Of 100 captions or answers that resolve who is meant, to one value, those that name the right one.",
-            headline=True,
-            against_a_person=True,
-            task="resolution_accuracy",
-        ),
-        Score(
-            "resolution_bias",
-            "resolution bias",
-            1,
-            SIGNED_PERCENT,
-            "The mean over occupations of the accuracy of images of one value minus that of another: of two values the "
-            "first's minus the second's; of more the largest gap of one value to the mean of the others. 0 is best.",
-            two_sided=True,
-            beyond_margin=True,
-            headline=True,
-            against_a_person=True,
-            claim="{value} is resolved better of some",
-            task="resolution_bias",
-        ),
-        Score(
-            "resolution_unresolved",
-            "unresolved, %",
-            1,
-            PERCENT,
-            "Of 100 captions or answers those that name no value of who is meant, or several: they can be neither "
-            "right nor wrong.",
-            against_a_person=True,
-            published=True,
-            task="resolution_unresolved",
-        ),
-    ],
+    _entries(),
     about={
         "references": "`n` lists of human captions, for `..._human` and `..._excess` alone",
         "attributes": "`n` labels of the person at work, each a label of `attribute_lexicon`",
@@ -168,19 +151,12 @@ def _levels(values: Sequence[str], counts: Sequence[Sequence[float]]) -> list[di
     """Of each value its captions, those resolved, and the share of these that is right."""
     return [
         {"attribute": value, "captions": captions, "resolved": resolved}
-        | (_with_ends("accuracy", right / resolved, share_interval(right, resolved)) if resolved else {})
+        | (Estimate(*share_interval(right, resolved)).flat("accuracy") if resolved else {})
         for value, (captions, resolved, right) in zip(values, counts, strict=True)
     ]
 
 
 def _difference(counts: Sequence[Sequence[float]]) -> dict[str, float]:
     """Of two values that are resolved how much more often the first is right."""
-    shares = [(right, resolved) for _, resolved, right in counts]
-    if len(shares) != 2 or not all(resolved for _, resolved in shares):
-        return {}
-    first, second = (right / resolved for right, resolved in shares)
-    return _with_ends("bias", first - second, difference_interval(*shares))
-
-
-def _with_ends(name: str, share: float, ends: tuple[float, float]) -> dict[str, float]:
-    return {name: 100 * share, f"{name}_ci_low": 100 * ends[0], f"{name}_ci_high": 100 * ends[1]}
+    shares = [share_interval(right, resolved) for _, resolved, right in counts if resolved]
+    return Estimate(*difference_interval(*shares)).flat("bias") if len(shares) == len(counts) == 2 else {}

@@ -79,27 +79,27 @@ def bootstrap_interval(
     return low, high
 
 
-def share_interval(part: float, whole: float) -> tuple[float, float]:
-    """The 95% interval of a share of so many (Wilson 1927), which few do not make too short.
+def share_interval(part: float, whole: float) -> tuple[float, float, float]:
+    """Of 100 of a whole how many a part is, with the ends of its 95% interval, also of few (Wilson 1927).
 
     >>> share_interval(5, 5)
-    (0.57, 1.0)
+    (100.0, 56.6, 100.0)
     """
     middle, half = part + Z**2 / 2, Z * math.sqrt(part * (whole - part) / whole + Z**2 / 4)
-    return (middle - half) / (whole + Z**2), (middle + half) / (whole + Z**2)
+    return 100 * part / whole, 100 * (middle - half) / (whole + Z**2), 100 * (middle + half) / (whole + Z**2)
 
 
-def difference_interval(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
-    """The 95% interval of the difference of two shares, each a part and its whole (Newcombe 1998).
+def difference_interval(
+    first: tuple[float, float, float], second: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """The difference of two shares, with the ends of its 95% interval, from theirs (Newcombe 1998).
 
-    >>> difference_interval((56, 70), (48, 80))
-    (0.05, 0.33)
+    >>> difference_interval(share_interval(56, 70), share_interval(48, 80))
+    (20.0, 5.2, 33.4)
     """
-    (share, low, high), (other, other_low, other_high) = (
-        (of[0] / of[1], *share_interval(*of)) for of in (first, second)
-    )
+    (share, low, high), (other, other_low, other_high) = first, second
     below, above = math.hypot(share - low, other_high - other), math.hypot(high - share, other - other_low)
-    return share - other - below, share - other + above
+    return share - other, share - other - below, share - other + above
 
 
 def recentre(estimate: float, replicates: Floats) -> Floats:
