@@ -75,7 +75,8 @@ def _entries() -> Iterable[Score]:
     returns="`cider_gap`, `bleu_4_gap`, `recall_gap`, `chair_gap` and `words_gap`, and where WordNet is installed "
     "`meteor_gap`: of two values the score of the first's captions minus that of the second's; of each also "
     "`..._human` and `..._excess`. Each with `..._ci_low/high` (95%, over images), the last with `..._verdict`. "
-    "Facts: `cider_<value>` and so on, the scores of each value's captions. And `signature`.",
+    "Facts: `cider_<value>`, `bleu_4_<value>`, `meteor_<value>`, `recall_<value>`, `chair_<value>` and "
+    "`words_<value>`, the scores of each value's captions. And `signature`.",
 )
 def quality_gaps(
     captions: Captions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -51,6 +52,8 @@ def _entries() -> Iterable[Score]:
         "references": "`n` lists of human captions, for `..._human` and `..._excess` alone",
         "attributes": "`n` labels of the person at work, each a label of `attribute_lexicon`",
         "tasks": "`n` lists of the occupation of that person. None: of all images together",
+        "task_lexicon": "the words of occupations: a JSON file, a `.txt` of names, or in Python a mapping; those of "
+        "the names in `tasks`, as VisoGender has them, when None",
         "predicted_attributes": "instead of captions, `n` labels that were answered (to yes or no, or a choice): a "
         "list of one, of none where nothing is resolved",
     },
@@ -65,7 +68,7 @@ def resolution(
     captions: Captions | None = None,
     /,
     *,
-    task_lexicon: LexiconSource = "visogender_occupations",
+    task_lexicon: LexiconSource | None = None,
     controls: bool = True,
     seed: int = 0,
     bootstrap: int = 1000,
@@ -91,10 +94,16 @@ def resolution(
     if captions is None:
         reading = read_labels(None, **inputs)
     else:
-        values, tokenizer = inputs["attribute_lexicon"], inputs["tokenizer"]
-        reading = read(captions, values, task_lexicon, tokenizer, RULES)
-        lexicons = load_lexicon(values), load_lexicon(task_lexicon)
-        before = _before_tasks(cast(Captions, reading.captions), *lexicons, tokenizer)
+        values, tokenizer, occupations = inputs["attribute_lexicon"], inputs["tokenizer"], task_lexicon
+        if occupations is None and (names := {*chain(*(captions.tasks or ()))}):
+            known = load_lexicon("visogender_occupations").groups
+            occupations = {
+                one: [one, *(word for word in known.get(one, ()) if word not in names)] for one in sorted(names)
+            }
+        reading = read(captions, values, occupations, tokenizer, RULES)
+        if occupations is not None:
+            lexicons = load_lexicon(values), load_lexicon(occupations)
+            before = _before_tasks(cast(Captions, reading.captions), *lexicons, tokenizer)
     counted = partial(_counted, before=before)
     return count("resolution", reading, counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
 
@@ -108,9 +117,10 @@ def _before_tasks(captions: Captions, values: Lexicon, tasks: Lexicon, tokenizer
 
 def _counted(reading: Reading, before: Flags | None) -> Counted:
     """Of each caption whether it resolves the value, and rightly, in columns of its image's occupation and value."""
-    side, named = reading.predictions, reading.predictions.values
+    side = reading.predictions
+    named = side.values if side.main is None else side.main
     if before is not None:
-        named = np.where(before[side.row].any(axis=1, keepdims=True), before[side.row], cast(Flags, side.main))
+        named = np.where(before[side.row].any(axis=1, keepdims=True), before[side.row], named)
     truth = reading.truth.values[side.image]
     resolved = named.sum(axis=1) == 1
     kinds = np.column_stack((np.ones(len(named)), resolved, resolved & (named & truth).any(axis=1)))
