@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,51 +132,34 @@ def masking_experiment(
 def stability(comparison: Comparison) -> svg.Picture:
     """Does the score stand when what should not matter changes? Each main score of whole images, across, and of each
     version of them, up, with the 95% interval of the difference: what stands is on the diagonal."""
-    original = comparison.measurements[ORIGINAL].estimates
-    versions = [version for version in comparison.measurements if version != ORIGINAL]
+    original, (_, *versions) = comparison.measurements[ORIGINAL].estimates, comparison.measurements
     keys = [key for key in comparison.scores if key in original]
-    moved = [one for one in comparison.differences if one.score in keys and one.second == ORIGINAL]
-    places = [original[one.score].value for one in moved]
-    ends = [
-        place + end
-        for one, place in zip(moved, places, strict=True)
-        for end in (0, one.difference, one.ci_low, one.ci_high)
-    ]
-    low, high = svg.reach(end for end in ends if not math.isnan(end))
+    moved = [(one, original[one.score].value) for one in comparison.differences if one.score in keys]
+    low, high = svg.reach(place + end for one, place in moved for end in (0, *one.estimate.ends))
     across, up = svg.scale(low, high, EDGE, SIZE), svg.scale(low, high, SIZE - EDGE, 2 * LINE)
     parts = [svg.text(0, LINE, "masked"), svg.text(SIZE, SIZE - 4, "whole images", anchor="end")]
-    for at in svg.ticks(low, high):
-        parts += [
-            svg.line(across(at), up(low), across(at), up(high), "grid"),
-            svg.line(EDGE, up(at), SIZE, up(at), "grid"),
-        ]
-        parts += [
-            svg.text(EDGE - 4, up(at) + 4, f"{at:g}", "soft", "end", 11),
-            svg.text(across(at), SIZE - EDGE + 14, f"{at:g}", "soft", "middle", 11),
-        ]
     parts.append(svg.line(across(low), up(low), across(high), up(high)))
-    for one, place in zip(moved, places, strict=True):
+    for at in svg.ticks(low, high):
+        parts.append(svg.line(across(at), up(low), across(at), up(high), "grid"))
+        parts.append(svg.line(EDGE, up(at), SIZE, up(at), "grid"))
+        parts.append(svg.text(EDGE - 4, up(at) + 4, f"{at:g}", "soft", "end", 11))
+        parts.append(svg.text(across(at), SIZE - EDGE + 14, f"{at:g}", "soft", "middle", 11))
+    for one, place in moved:
         kind, hollow = MARKS[versions.index(one.first) % len(MARKS)]
-        if not math.isnan(one.ci_low):
-            parts.append(
-                svg.line(across(place), up(place + one.ci_low), across(place), up(place + one.ci_high), kind, 2)
-            )
-        parts.append(svg.dot(across(place), up(place + one.difference), kind, hollow))
-        parts.append(
-            svg.text(across(place) + 7, up(place + one.difference) + 4, str(keys.index(one.score) + 1), size=11)
-        )
-    for number, version in enumerate(versions):
+        x, y, (least, most) = across(place), up(place + one.difference), one.estimate.ends
+        parts.append(svg.line(x, up(place + least), x, up(place + most), kind, 2))
+        parts += [svg.dot(x, y, kind, hollow), svg.text(x + 7, y + 4, str(keys.index(one.score) + 1), size=11)]
+    for number, version in enumerate(versions, 1):
+        bottom = SIZE + LINE * number
         parts += [
-            svg.dot(EDGE, SIZE + LINE * (number + 0.7), *MARKS[number % len(MARKS)]),
-            svg.text(EDGE + 12, SIZE + LINE * (number + 1), version),
+            svg.dot(EDGE, bottom - 5, *MARKS[(number - 1) % len(MARKS)]),
+            svg.text(EDGE + 10, bottom, version, size=11),
         ]
-    for number, key in enumerate(keys):
-        parts.append(svg.text(SIZE / 2, SIZE + LINE * (number + 1), f"{number + 1} {catalogue.label(key)}"))
-    said = "; ".join(
+    for number, key in enumerate(keys, 1):
+        parts.append(svg.text(0.38 * SIZE, SIZE + LINE * number, f"{number} {catalogue.label(key)}", size=11))
+    said = (
         f"{one.first}, {catalogue.label(one.score)}: {place:.1f} whole, {place + one.difference:.1f} masked"
-        for one, place in zip(moved, places, strict=True)
+        for one, place in moved
     )
-    height = SIZE + LINE * (max(len(versions), len(keys)) + 1)
-    return svg.document(
-        [svg.Drawing(parts, height, said)], SIZE, "Does the score stand when what should not matter changes?"
-    )
+    drawing = svg.Drawing(parts, SIZE + LINE * (max(len(versions), len(keys)) + 1), "; ".join(said))
+    return svg.document([drawing], SIZE, "Does the score stand when what should not matter changes?")
