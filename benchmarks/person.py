@@ -44,6 +44,7 @@ METRICS: dict[str, dict[str, Any]] = {
     "directional_ba": {},
     "multi_directional_ba": {},
     "gender_error": {},
+    "quality_gaps": {},
 }
 SCORES = [
     score.key

@@ -58,7 +58,7 @@ from captionbias.app.space import serve_space
 if __name__ == "__main__":
     serve_space("{name}")
 '''
-REQUIREMENTS = "captionbias[app]>=0.1\n"
+REQUIREMENTS = "captionbias[{extras}]>=0.1\n"
 
 
 def files(metric: str) -> dict[str, str]:
@@ -67,7 +67,11 @@ def files(metric: str) -> dict[str, str]:
     kind = "".join(map(str.capitalize, metric.split("_")))  # of which evaluate makes the module's name
     module = MODULE.format(name=metric, title=entry.title, kind=kind)
     made = {"README.md": filled(metric), f"{metric}.py": module}
-    space = {"app.py": SPACE.format(name=metric, title=entry.title), "requirements.txt": REQUIREMENTS}
+    extras = ",".join(filter(None, ("app", entry.extra)))
+    space = {
+        "app.py": SPACE.format(name=metric, title=entry.title),
+        "requirements.txt": REQUIREMENTS.format(extras=extras),
+    }
     return made if entry.of_images else made | space
 
 

@@ -9,6 +9,7 @@ import pytest
 from captionbias.analysis import caption_quality as quality
 from captionbias.analysis.caption_quality import caption_quality, meteor
 from captionbias.captions import CaptionBiasWarning
+from captionbias.scores import quality as scores_of
 from captionbias.synthetic import plant
 
 
@@ -62,7 +63,7 @@ def test_meteor_by_hand():
 
 
 def test_without_wordnet_the_score_has_another_name_and_a_warning_and_with_it_synonyms_match(monkeypatch):
-    monkeypatch.setattr(quality, "_wordnet", lambda: None)
+    [monkeypatch.setattr(module, "wordnet", lambda: None) for module in (quality, scores_of)]
     said = {"predictions": ["dog"], "references": [["hound"]]}
     with pytest.warns(CaptionBiasWarning, match="WordNet is not installed; get it with python -m nltk.downloader"):
         result = caption_quality(**said)
@@ -71,7 +72,7 @@ def test_without_wordnet_the_score_has_another_name_and_a_warning_and_with_it_sy
     assert re.sub(r"(?<=[: ])([0-9a-f]{8}|[\d.]+)(?=[|,])", "#", result["signature"]).startswith(signed)
     hound = SimpleNamespace(lemmas=lambda: [SimpleNamespace(name=lambda: "hound")])
     wordnet = SimpleNamespace(synsets=lambda word: [hound] if word == "dog" else [], get_version=lambda: "3.1")
-    monkeypatch.setattr(quality, "_wordnet", lambda: wordnet)
+    [monkeypatch.setattr(module, "wordnet", lambda: wordnet) for module in (quality, scores_of)]
     known = caption_quality(**said)
     assert result["meteor_without_synonyms"] == 0 < known["meteor"]
     assert ",wordnet 3.1|" in known["signature"]

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_directional_ba
+from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_directional_ba, quality_gaps, resolution
 from captionbias.synthetic import plant
 from tests.metrics.by_definition import label_tables, scores
 
-METRICS = [gender_error, ba_mals, directional_ba, multi_directional_ba]
+METRICS = [quality_gaps, resolution, gender_error, ba_mals, directional_ba, multi_directional_ba]
 each = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 IMAGES = 20
 
@@ -41,7 +41,7 @@ def test_whole_weights_are_repeated_images_to_the_last_digit(metric, weights, se
         assert weighted["details"].get(table) == copied["details"].get(table)
 
 
-@pytest.mark.parametrize("metric", METRICS[1:], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", METRICS[3:], ids=lambda metric: metric.name)
 @settings(deadline=None, max_examples=30)
 @given(label_tables(), st.data())
 def test_whole_weights_of_labels_are_repeated_images(metric, table, data):

@@ -23,7 +23,10 @@ ROWS = {
     "coco_caption_bias": {"gender": 3, "race": 3, "age": 4},
     "coco_narratives": {"captioned_gender": 2, "age": 4, "gender": 3, "race": 3},
     "controlled_verbs": dict.fromkeys(("C1", "C2", "C3", "C4"), 300),
-    "label_benchmarks": {"visogender": 2, "phase": 3, "social_counterfactuals": 3, "fairface": 1, "pata": 2},
+    "label_benchmarks": {
+        **{"visogender": 2, "visogender_one": 1, "visogender_alike": 1, "visogender_different": 1},
+        **{"phase": 3, "social_counterfactuals": 3, "fairface": 1, "pata": 2},
+    },
     "lic_captions": {"gender": 3, "race": 2},
 }
 SPLITS = {"artemis_emotions": "train", "controlled_verbs": "train", "label_benchmarks": "test"}  # others: validation

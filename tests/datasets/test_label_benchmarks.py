@@ -16,6 +16,11 @@ def test_people_of_one_gender_give_an_image_its_label(read):
     alone, two = read("visogender")
     assert alone == {"image_id": "OO_1", "gender": "male", "tasks": ["teacher"], "url": "https://a/1.jpg"}
     assert (two["image_id"], two["gender"], two["tasks"]) == ("OP_1", "female", ["doctor", "patient"])
+    assert (read("visogender_one"), read("visogender_alike")) == ([alone], [two | {"tasks": ["doctor"]}])
+    [apart] = read("visogender_different")
+    assert (apart["image_id"], apart["gender"], apart["tasks"]) == ("OP_2", "female", ["doctor"]), (
+        "that of the person at work"
+    )
 
 
 def test_most_annotators_say_the_label_of_each_person_and_all_people_have_it(read):

@@ -1,10 +1,12 @@
 """The masking experiment: a captioner that guesses people from objects does so where it does not see them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+from captionbias import compare
 from captionbias.images import masking_study
 from captionbias.images.drawings import COLOURS, draw
 from captionbias.images.masking_study import masking_experiment
@@ -73,6 +75,21 @@ def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_th
     assert study.captions["person and objects"]["0"] == "someone outside"
     assert list(study.captions) == list(masking_study.VERSIONS)
     json.dumps(study.as_dict())
+
+
+def test_the_picture_has_what_stands_on_the_diagonal():
+    planted, biased = (vars(plant(300, captions=3, **dials)) for dials in ({}, {"t_to_a": 0.6}))
+    said = {"original": planted["predictions"], "a tenth of the objects": planted["predictions"]}
+    said["person"] = biased["predictions"]
+    given = {name: planted[name] for name in ("references", "attributes", "tasks")}
+    compared = compare(said, **given, metric="sway", bootstrap=50, against="original")
+    picture = masking_study.stability(compared)
+    [description] = re.findall("<desc>(.*?)</desc>", picture)
+    places = re.findall(r"(a tenth of the objects|person), (.*?): (\S+) whole, (\S+) masked", description)
+    assert len(places) == picture.count("<circle") - 2 == 2 * len({score for _, score, *_ in places})
+    moved = {(version, score): float(masked) - float(whole) for version, score, whole, masked in places}
+    assert not any(by for (version, _), by in moved.items() if version != "person")
+    assert moved["person", "sway T to A, of 100"] > 10
 
 
 def test_a_version_that_does_not_exist_is_refused():

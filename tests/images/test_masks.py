@@ -32,6 +32,15 @@ def region(folder, *annotations, images=None, size=SIZE, **options):
     return read_regions(path, images or one_image(), **options)[0]
 
 
+def test_a_share_of_the_things_is_drawn_by_their_places_in_the_file(tmp_path):
+    ids = range(400)
+    path = write_annotations(tmp_path, [annotation(image) for image in ids], ids=ids)
+    pictures = Images(tuple(map(str, ids)), [pixels()] * len(ids))
+    tenth, again = (read_regions(path, of, share=0.1).found for of in (pictures, pictures.select(range(200))))
+    assert 25 <= tenth.sum() <= 55
+    assert again.tolist() == tenth[:200].tolist(), "whichever images are asked for"
+
+
 def test_polygons_and_run_lengths_also_of_crowds_are_the_same_region(tmp_path):
     shape = PERSON | area(slice(15, 18), slice(20, 29))
     columns = shape.T.reshape(-1)

@@ -27,18 +27,18 @@ def in_captions_of(value, every, text, captions=4, also=""):
 
 
 @pytest.mark.parametrize(
-    ("value", "every", "text", "share"),
+    ("value", "every", "text", "share", "content"),
     [
-        ("female", 20, lambda _: " wearing magenta lipstick at dusk", 5),
-        ("male", 20, lambda _: " wearing magenta lipstick at dusk", 5),
-        ("female", 10, lambda number: f" looking {LOOKS[number % 20]}", 10),
-        ("female", 10, lambda number: f" so {LOOKS[number % 20]}", 10),
-        ("female", 1, lambda _: " ???", 100),
-        ("male", 1, lambda _: " \u2665", 100),
+        ("female", 20, lambda _: " wearing magenta lipstick at dusk", 5, {"appearance": 100}),
+        ("male", 20, lambda number: (" smiling", " in gowns")[number % 2], 5, {"emotion": 50, "appearance": 50}),
+        ("female", 10, lambda number: f" looking {LOOKS[number % 20]}", 10, {"appearance": 70, "body": 15}),
+        ("female", 10, lambda number: f" so {LOOKS[number % 20]}", 10, {"appearance": 70, "body": 15}),
+        ("female", 1, lambda _: " ???", 100, {}),
+        ("male", 1, lambda _: " \u2665", 100, {}),
     ],
 )
-def test_captions_with_words_that_follow_a_value_are_counted_once(value, every, text, share):
-    """Whether five words are in each or one of twenty, of whatever value, words or signs."""
+def test_captions_with_words_that_follow_a_value_are_counted_once(value, every, text, share, content):
+    """Whether five words are in each or one of twenty, of whatever value, words or signs; and what they are about."""
     measured = measure(**in_captions_of(value, every, text))
     found = measured.estimates["sway_words"]
     assert (found.verdict, found.high) == (MORE, None)
@@ -49,6 +49,8 @@ def test_captions_with_words_that_follow_a_value_are_counted_once(value, every, 
     assert row["sway_words"] == found.value
     [first, *_] = row["columns"]
     assert first["uses_captioner"] - first["uses_person"] == pytest.approx(share, abs=1)
+    assert {of["content"]: of["uses"] for of in row["content"]} == pytest.approx(content, abs=5)
+    assert [of["uses_others"] for of in row["content"]] == [0] * len(content)
 
 
 def test_of_a_person_and_of_few_images_nothing_is_counted():

@@ -33,7 +33,7 @@ AGE = (
 )
 OBJECTS = ("coco_names", "coco_objects", "coco_objects_published", "objects365", "open_images")
 MASKS = {name: f"<{name}>" for name in ("age", "emotion", "gender", "race")} | dict.fromkeys(OBJECTS, "<object>")
-MASKS |= {"visogender_occupations": "<occupation>", "gender_published": "<gender>"}
+MASKS |= {"content": "<content>", "visogender_occupations": "<occupation>", "gender_published": "<gender>"}
 
 
 @pytest.mark.parametrize("name", sorted(MASKS))

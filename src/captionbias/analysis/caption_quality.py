@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
 from importlib.metadata import version
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats
 from captionbias.bench.protocol import signature, whole_number
 from captionbias.captions import check_sides
 from captionbias.captions.check import digest_of_rows
+from captionbias.scores.quality import check_scorers, spoken, wordnet
+from captionbias.scores.quality import meteor as meteor
 from captionbias.text.languages import signed
 from captionbias.text.tokens import TOKENIZERS, tokenizer_name
 from captionbias.text.tokens import tokenizer as find_tokenizer
@@ -52,12 +50,10 @@ def caption_quality(
     >>> round(quality["bleu_4"], 3), round(quality["rouge_l"], 3), round(quality["cider"], 2)
     (0.521, 0.719, 4.45)
     """
-    try:
-        from pycocoevalcap.bleu.bleu import Bleu
-        from pycocoevalcap.cider.cider import Cider
-        from pycocoevalcap.rouge.rouge import Rouge
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install '.[quality]' in a clone first") from error
+    check_scorers()
+    from pycocoevalcap.bleu.bleu import Bleu
+    from pycocoevalcap.cider.cider import Cider
+    from pycocoevalcap.rouge.rouge import Rouge
 
     tokenizer = tokenizer_name(tokenizer)
     model, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
@@ -81,30 +77,13 @@ def caption_quality(
     name = meteor_name()
     scores[name] = float(meteor(words, wanted).mean())
     versions = [f"{package} {version(package)}" for package in ("pycocoevalcap", "nltk")]
-    versions += [f"wordnet {wordnet.get_version()}"] if (wordnet := _wordnet()) else []
+    versions += [f"wordnet {known.get_version()}"] if (known := wordnet()) else []
     return {**scores, "signature": signature(**measured, meteor=name, by=",".join(versions))}
-
-
-def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:
-    """METEOR of each of `n` captions, split into words, against the best of its references; shape `(n,)`."""
-    from nltk.stem import PorterStemmer
-    from nltk.translate.meteor_score import single_meteor_score
-
-    wordnet = _wordnet()
-    look_up = (PorterStemmer().stem, wordnet.synsets if wordnet else lambda word: [])
-    stem, synsets = (lru_cache(maxsize=100_000)(function) for function in look_up)  # captions have few different words
-    known = SimpleNamespace(stem=stem, synsets=synsets)
-    same = {"preprocess": str, "stemmer": known, "wordnet": known}
-    best = [
-        max((single_meteor_score(reference, caption, **same) for reference in texts), default=0.0)
-        for caption, texts in zip(captions, references, strict=True)
-    ]
-    return np.array(best, np.float64)
 
 
 def meteor_name() -> str:
     """What the score of `meteor` is called on this machine; warns where there is no WordNet."""
-    if _wordnet() is not None:
+    if wordnet() is not None:
         return "meteor"
     warn(
         "METEOR without synonyms: WordNet is not installed; get it with python -m nltk.downloader wordnet",
@@ -112,15 +91,5 @@ def meteor_name() -> str:
     return "meteor_without_synonyms"
 
 
-def _wordnet() -> Any:
-    from nltk.corpus import wordnet
-
-    try:
-        wordnet.ensure_loaded()
-    except LookupError:
-        return None
-    return wordnet
-
-
 def _words(caption: str, name: str) -> list[str]:
-    return [word for word in find_tokenizer(name)(caption) if any(map(str.isalnum, word))]
+    return spoken(find_tokenizer(name)(caption))

@@ -289,7 +289,9 @@ def describe(names: Iterable[str], about: Mapping[str, str], metric: str, of_lab
     """What each of a metric's arguments is. `about`: of those that mean something else in other metrics, or are its
     alone; `of_labels`: whether it takes labels."""
     labels = {name: entry.of_labels for name, entry in ARGUMENTS.items() if of_labels and entry.of_labels}
-    own = {name: ARGUMENTS.get(name, Entry(""))._replace(about=text) for name, text in {**labels, **about}.items()}
+    own = {
+        name: ARGUMENTS.get(name, Entry(""))._replace(about=text, none="") for name, text in {**labels, **about}.items()
+    }
     entries = ARGUMENTS | own
     if unknown := [name for name in names if name not in entries]:
         raise TypeError(f"{metric}: {unknown[0]} is not an argument of other metrics: say in `about` what it is")

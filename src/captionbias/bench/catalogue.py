@@ -109,6 +109,7 @@ class MetricEntry:
     below: str = ""
     facts_are_details: bool = False
     trains: bool = False
+    extra: str = ""  # of the package, which it needs
     claims: Callable[..., Sequence[dict[str, str]]] | None = None  # see `captionbias.bench.sentence.claims_of`
 
 

@@ -12,7 +12,7 @@ from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.bench.measurement import Prepared, Scores
 from captionbias.bench.reading import IMAGES, Reading, Side
 from captionbias.statistics.groups import GROUPS, UNIT, NamedUnits, totals, units_of
-from captionbias.statistics.samples import Sample, bootstrap_samples
+from captionbias.statistics.samples import LargestOf, Sample, bootstrap_samples
 
 
 class Columns(NamedTuple):
@@ -44,7 +44,8 @@ class Counted(NamedTuple):
 
     Attributes:
         columns: tables of columns, by any name.
-        formula: each score, `(replicates,)`, of the sums of each table, `(columns, replicates)`.
+        formula: each score, `(replicates,)`, of the sums of each table, `(columns, replicates)`; `(parts, replicates)`
+            of a score that is the largest of several.
         told: what has no interval, by its key, and nested tables, of the sums of all images, `(columns, 1)`.
     """
 
@@ -86,9 +87,13 @@ def count(
         def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
             sums = {name: np.asarray(table @ multiplicity) / UNIT for name, table in tables.items()}
             with np.errstate(invalid="ignore", divide="ignore"):
-                return {key: values[None] for key, values in made.formula({**sums, **once}).items()}
+                return {key: values[..., None, :] for key, values in made.formula({**sums, **once}).items()}
 
-        return bootstrap_samples(quantities, len(groups), 1, bootstrap, seed)
+        found = bootstrap_samples(quantities, len(groups), 1, bootstrap, seed)
+        return {
+            key: of if of.values.ndim == 1 else LargestOf.of(map(of.__getitem__, range(len(of.values))))
+            for key, of in found.items()
+        }
 
     def measured() -> Scores:
         every = sides()
@@ -99,6 +104,16 @@ def count(
 
     settings = {**reading.signed, **signed, "controls": controls, "seed": seed, "bootstrap": bootstrap}
     return Prepared(settings, measured, lambda: [units for _, units, _ in sides()])
+
+
+def gaps(of_values: Floats) -> Floats:
+    """How much more each value has than the others on average, `(..., values, replicates)`; of two, than the other.
+
+    >>> gaps(np.array([[3.0], [1.0], [2.0]])).tolist()
+    [[1.5], [-1.5], [0.0]]
+    """
+    values = of_values.shape[-2]
+    return np.asarray((values * of_values - of_values.sum(axis=-2, keepdims=True)) / max(values - 1, 1))
 
 
 def excess_over_person(metric: str, captioner: Mapping[str, Sample], *pair: Mapping[str, Sample]) -> dict[str, Sample]:

@@ -58,7 +58,8 @@ IMAGES, SAID, SAID_BY_PEOPLE = "images", "said", "said by people"  # tables of a
 class Side:
     """Captions, or rows of labels: the image of each, in ascending order, what it names, flags `(rows, values)` and
     `(rows, tasks)`, and as how many images it counts; a number by which one of an image's is drawn, of what images show
-    that of their pictures, see `Captions.keys`; where rules ask for it the value of the person who is meant, flags."""
+    that of their pictures, see `Captions.keys`; where rules ask for it the value of the person who is meant, flags; of
+    captions their rows in `Captions.words`."""
 
     image: Integers
     values: Flags
@@ -66,12 +67,13 @@ class Side:
     weight: Floats
     key: Hashes
     main: Flags | None = None
+    row: Integers | None = None
 
     def select(self, rows: Integers, number: Integers) -> Side:
         """Some of the rows, with other numbers of images, `(images,)`."""
-        main = None if self.main is None else self.main[rows]
+        main, row = None if self.main is None else self.main[rows], None if self.row is None else self.row[rows]
         columns = (self.values[rows], self.tasks[rows], self.weight[rows], self.key[rows])
-        return Side(number[self.image[rows]], *columns, main)
+        return Side(number[self.image[rows]], *columns, main, row)
 
 
 class PersonDraw(NamedTuple):
@@ -345,8 +347,8 @@ def read(
         main = main[:, whole]
 
     def side(rows: slice, image: Integers, weight: Floats) -> Side:
-        of_main = None if main is None else main[rows]
-        return Side(image, named[rows], named_tasks[rows], weight[image], words.keys[rows], of_main)
+        of_main, row = None if main is None else main[rows], np.arange(len(named))[rows]
+        return Side(image, named[rows], named_tasks[rows], weight[image], words.keys[rows], of_main, row)
 
     predictions, human = side(model, words.model_image, share), side(people, words.human_image, weight)
     if captions.references and rules.names_compared and not captions.part:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -46,14 +47,24 @@ def _columns(path: Path, *names: str) -> Iterator[tuple[Any, ...]]:
     return zip(*map(table.column, names), strict=True)
 
 
-def _visogender(path: Path) -> Rows:
+def _visogender(path: Path, of: str | None = None) -> Rows:
+    """`of`: pictures of `one` person, of two who are `alike` or `different`, each with the occupation alone; None: of
+    all people of one gender."""
     roles = [role for role in ("Occupation", "Participant") if role in table_from_file(path).columns]
     genders = [f"{role}_perceived_gender" for role in roles]
     for image, url, fault, *said in _columns(
         path, "IDX", "URL type (Type NA if can't find)", "Error codes", *roles, *genders
     ):
         tasks, people = said[: len(roles)], [_label(gender) for gender in said[len(roles) :]]
-        yield {"image_id": image, "gender": None if fault else _everybody(people), "tasks": tasks, "url": url}
+        kind = "one" if len(people) == 1 else "alike" if len({*people}) == 1 else "different"
+        label = people[0] if of == "different" and all(people) else _everybody(people)
+        if of in (None, kind):
+            yield {
+                "image_id": image,
+                "gender": None if fault else label,
+                "tasks": tasks[: 1 if of else None],
+                "url": url,
+            }
 
 
 def _phase(path: Path) -> Rows:
@@ -97,10 +108,15 @@ class Benchmark(NamedTuple):
     read: Callable[[Path], Rows]
 
 
+_VISOGENDER = Benchmark(
+    "O?_Visogender*.tsv", "https://github.com/oxai/visogender", ("gender", "tasks", "url"), _visogender
+)
 BENCHMARKS = {
-    "visogender": Benchmark(
-        "O?_Visogender*.tsv", "https://github.com/oxai/visogender", ("gender", "tasks", "url"), _visogender
-    ),
+    "visogender": _VISOGENDER,
+    **{
+        f"visogender_{of}": _VISOGENDER._replace(read=partial(_visogender, of=of))
+        for of in ("one", "alike", "different")
+    },
     "phase": Benchmark(
         "phase_gcc_val_all_*.json", "https://github.com/noagarcia/phase", (*_IN_PHASE, "alt_text"), _phase
     ),

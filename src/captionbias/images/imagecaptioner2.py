@@ -92,7 +92,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         ),
         "trials": (
             "number of judges trained for each side; trial `t` draws, splits and trains with seed `seed + t`. A "
-            "single one has no interval and no verdict"
+            "single one has no interval and no verdict; the preset's when None"
         ),
     },
     returns=(

@@ -18,18 +18,23 @@ from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
 from captionbias.metrics import catalogue, find_metric
 from captionbias.progress import Watch
+from captionbias.report import svg
 from captionbias.warnings import warn
 
 ORIGINAL, PEOPLE, OBJECTS = "original", "people", "objects"
-# What is masked in each version, and how much of it; the first five are the paper's and one that masks the objects.
-VERSIONS: dict[str, tuple[tuple[str, ...], str]] = {
-    ORIGINAL: ((), ""),
-    "half the person": ((PEOPLE,), "top:0.5"),
-    "person": ((PEOPLE,), "segment"),
-    "person's box": ((PEOPLE,), "box"),
-    "objects": ((OBJECTS,), "segment"),
-    "person and objects": ((PEOPLE, OBJECTS), "segment"),
+# What is masked in each version, how much of each, and of how many: those of Nair et al. 2026, one that masks the
+# objects, and one of Hirota et al. 2025, which should not matter.
+VERSIONS: dict[str, tuple[tuple[str, ...], str, float]] = {
+    ORIGINAL: ((), "", 1.0),
+    "half the person": ((PEOPLE,), "top:0.5", 1.0),
+    "person": ((PEOPLE,), "segment", 1.0),
+    "person's box": ((PEOPLE,), "box", 1.0),
+    "objects": ((OBJECTS,), "segment", 1.0),
+    "a tenth of the objects": ((OBJECTS,), "segment", 0.1),
+    "person and objects": ((PEOPLE, OBJECTS), "segment", 1.0),
 }
+SIZE, EDGE, LINE = 460.0, 40.0, 18.0
+MARKS = ("more", False), ("less", False), ("unclear", False), ("more", True), ("less", True), ("unclear", True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ def masking_experiment(
         watch: called with what is being done and the share of the captions that are made, in [0, 1].
         options: of the metrics, each of which takes those that it knows, such as `preset`, `trials`, `seed`.
 
-    Source: Nair et al. 2026, section 5.2 and Table 4; Hirota et al. 2022, A.3.
+    Source: Nair et al. 2026, section 5.2 and Table 4; Hirota et al. 2022, A.3; Hirota et al. 2025.
     """
     for version in versions:
         if version not in VERSIONS:
@@ -95,10 +100,11 @@ def masking_experiment(
     original = all_images.select(rows)
     people_and_objects = sorted(set(read_categories(Path(annotations).expanduser()).values()))
     pictures = {ORIGINAL: original}
-    for version, (kinds, form) in VERSIONS.items():
+    for version, (kinds, form, share) in VERSIONS.items():
         if version in versions and version != ORIGINAL:
             labels = [name for name in people_and_objects if (PEOPLE if name == PERSON else OBJECTS) in kinds]
-            pictures[version] = masked(original, read_regions(annotations, original, labels, form), fill, strict=False)
+            regions = read_regions(annotations, original, labels, form, share)
+            pictures[version] = masked(original, regions, fill, strict=False)
     captions: dict[str, dict[str, str]] = {}
 
     def overall(step: str, done: float) -> None:
@@ -121,3 +127,39 @@ def masking_experiment(
                 raise
             warn(Message("sway is left out: ", message_of(error)))
     return MaskingStudy(captions, comparisons)
+
+
+def stability(comparison: Comparison) -> svg.Picture:
+    """Does the score stand when what should not matter changes? Each main score of whole images, across, and of each
+    version of them, up, with the 95% interval of the difference: what stands is on the diagonal."""
+    original, (_, *versions) = comparison.measurements[ORIGINAL].estimates, comparison.measurements
+    keys = [key for key in comparison.scores if key in original]
+    moved = [(one, original[one.score].value) for one in comparison.differences if one.score in keys]
+    low, high = svg.reach(place + end for one, place in moved for end in (0, *one.estimate.ends))
+    across, up = svg.scale(low, high, EDGE, SIZE), svg.scale(low, high, SIZE - EDGE, 2 * LINE)
+    parts = [svg.text(0, LINE, "masked"), svg.text(SIZE, SIZE - 4, "whole images", anchor="end")]
+    parts.append(svg.line(across(low), up(low), across(high), up(high)))
+    for at in svg.ticks(low, high):
+        parts.append(svg.line(across(at), up(low), across(at), up(high), "grid"))
+        parts.append(svg.line(EDGE, up(at), SIZE, up(at), "grid"))
+        parts.append(svg.text(EDGE - 4, up(at) + 4, f"{at:g}", "soft", "end", 11))
+        parts.append(svg.text(across(at), SIZE - EDGE + 14, f"{at:g}", "soft", "middle", 11))
+    for one, place in moved:
+        kind, hollow = MARKS[versions.index(one.first) % len(MARKS)]
+        x, y, (least, most) = across(place), up(place + one.difference), one.estimate.ends
+        parts.append(svg.line(x, up(place + least), x, up(place + most), kind, 2))
+        parts += [svg.dot(x, y, kind, hollow), svg.text(x + 7, y + 4, str(keys.index(one.score) + 1), size=11)]
+    for number, version in enumerate(versions, 1):
+        bottom = SIZE + LINE * number
+        parts += [
+            svg.dot(EDGE, bottom - 5, *MARKS[(number - 1) % len(MARKS)]),
+            svg.text(EDGE + 10, bottom, version, size=11),
+        ]
+    for number, key in enumerate(keys, 1):
+        parts.append(svg.text(0.38 * SIZE, SIZE + LINE * number, f"{number} {catalogue.label(key)}", size=11))
+    said = (
+        f"{one.first}, {catalogue.label(one.score)}: {place:.1f} whole, {place + one.difference:.1f} masked"
+        for one, place in moved
+    )
+    drawing = svg.Drawing(parts, SIZE + LINE * (max(len(versions), len(keys)) + 1), "; ".join(said))
+    return svg.document([drawing], SIZE, "Does the score stand when what should not matter changes?")

@@ -103,7 +103,11 @@ def _part(region: Flags, form: Form) -> Flags:
 
 
 def read_regions(
-    annotations: str | Path, images: Images, labels: Sequence[str] = ("person",), form: str = "segment"
+    annotations: str | Path,
+    images: Images,
+    labels: Sequence[str] = ("person",),
+    form: str = "segment",
+    share: float = 1.0,
 ) -> Regions:
     """The regions of people or objects that a COCO file annotates, such as instances_val2014.json.
 
@@ -115,6 +119,7 @@ def read_regions(
         images: found in the file by their file name, or else by their id.
         labels: the categories to mask: "person", or the names of objects.
         form: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`.
+        share: of the things, drawn at random by their places in the file.
     """
     need_images("ijson", "pycocotools")
     path, chosen = user_path(annotations, "masks"), read_form(form)
@@ -130,7 +135,8 @@ def read_regions(
     fields = {"image_id": int, "category_id": int, "bbox": list}
     for number, record in enumerate(read_records(path, "annotations", fields)):
         row = rows.get(record["image_id"])
-        if row is not None and record["category_id"] in wanted:
+        drawn = share == 1 or np.random.default_rng(number).random() < share
+        if row is not None and record["category_id"] in wanted and drawn:
             where = f"{path.name}: annotations[{number}], of image {images.ids[row]}"
             things[row].append(_thing(record, chosen, sizes[row], where))
 

@@ -23,6 +23,8 @@ from captionbias.metrics.ba_mals import ba_mals as ba_mals
 from captionbias.metrics.dpa import dpa as dpa
 from captionbias.metrics.label_leakage import label_leakage as label_leakage
 from captionbias.metrics.gender_error import gender_error as gender_error
+from captionbias.metrics.quality_gaps import quality_gaps as quality_gaps
+from captionbias.metrics.resolution import resolution as resolution
 from captionbias.wings import wing
 
 wing("images.imagecaptioner2")

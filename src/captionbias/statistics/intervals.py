@@ -10,7 +10,7 @@ import numpy as np
 
 from captionbias.arrays import Floats
 
-LEVEL = 0.95
+LEVEL, Z = 0.95, 1.959963984540054
 RESOLUTION = 12  # decimals
 DIGITS = 6  # of what is computed from trained attackers' answers, that are the same by every processor's kernels
 _NUMBERS_AT_ONCE = 2_000_000
@@ -77,6 +77,29 @@ def bootstrap_interval(
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     low, high = np.clip([min(low, estimate), max(high, estimate)], *bounds).tolist()
     return low, high
+
+
+def share_interval(part: float, whole: float) -> tuple[float, float, float]:
+    """Of 100 of a whole how many a part is, with the ends of its 95% interval, also of few (Wilson 1927).
+
+    >>> share_interval(5, 5)
+    (100.0, 56.6, 100.0)
+    """
+    middle, half = part + Z**2 / 2, Z * math.sqrt(part * (whole - part) / whole + Z**2 / 4)
+    return 100 * part / whole, 100 * (middle - half) / (whole + Z**2), 100 * (middle + half) / (whole + Z**2)
+
+
+def difference_interval(
+    first: tuple[float, float, float], second: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """The difference of two shares, with the ends of its 95% interval, from theirs (Newcombe 1998).
+
+    >>> difference_interval(share_interval(56, 70), share_interval(48, 80))
+    (20.0, 5.2, 33.4)
+    """
+    (share, low, high), (other, other_low, other_high) = first, second
+    below, above = math.hypot(share - low, other_high - other), math.hypot(high - share, other - other_low)
+    return share - other, share - other - below, share - other + above
 
 
 def recentre(estimate: float, replicates: Floats) -> Floats:

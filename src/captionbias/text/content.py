@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, sparse
 from captionbias.text.languages import ENGLISH, closed_words, function_words, languages
-from captionbias.text.lexicon import Lexicon
+from captionbias.text.lexicon import Lexicon, load_lexicon
 from captionbias.text.main_person import person_nouns
 from captionbias.text.masking import find_mentions
 from captionbias.text.tokens import Tokens
@@ -26,6 +26,7 @@ MARKS = frozenset(
 
 
 POOLS = "before the person", "-ly"
+CONTENT = "appearance", "body", "emotion", "age", "kinship", "occupation", "agency"  # what a word may be about
 
 
 class ContentWords(NamedTuple):
@@ -113,6 +114,16 @@ def join_sides(own: ContentWords, human: ContentWords) -> ContentWords:
     for side, place in zip(both, places, strict=True):
         flags[:, place] |= side[2:]
     return ContentWords(vstack(used[::-1], format="csr"), words, *flags)
+
+
+def kinds_of_content(words: Iterable[str]) -> list[str]:
+    """What each word is about, of `CONTENT`; "" of others.
+
+    >>> kinds_of_content(["smiling", "mother|father", "dogs"])
+    ['emotion', 'kinship', '']
+    """
+    kinds = {word: kind for kind, listed in load_lexicon("content").groups.items() for word in listed}
+    return [kinds.get(singular(word.split("|")[0]), kinds.get(word, "")) for word in words]
 
 
 def word_forms(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str = "words") -> dict[str, list[str]]:

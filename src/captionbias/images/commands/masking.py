@@ -22,13 +22,17 @@ from captionbias.images.commands.mask import masking_option
 MASKED: Options = {
     "version": masking_option(
         list[str] | None,
-        "half the person, person, person's box, objects, person and objects; repeat it for several.",
+        "half the person, person, person's box, objects, a tenth of the objects (drawn at random), person and objects; "
+        "repeat it for several.",
         show_default="all",
         metavar="<version>",
     ),
     **metric_options("fill"),
 }
-WRITTEN: Options = {"output": result(Path | None, "Write everything to this JSON file, captions included.")}
+WRITTEN: Options = {
+    "output": result(Path | None, "Write everything to this JSON file, captions included."),
+    "picture": result(Path | None, "Draw each main score of whole images against that of each version: an .svg file."),
+}
 MEASURED = report.REPORTED | metric_options("bootstrap")
 PEOPLE: Options = {name: kind for name, kind in FILES.items() if name != "id_column"}
 OPTIONS = MODEL | IMAGES | ANNOTATIONS | MASKED | GENERATION | PEOPLE | METRICS | MEASURED | WRITTEN
@@ -41,14 +45,16 @@ def masking(
     fill: str,
     metrics: list[str] | None,
     output: Path | None,
+    picture: Path | None,
     **values: Any,
 ) -> None:
-    """Does a captioner guess the person from the rest if people are masked? Compares each version with the original.
+    """Does a captioner guess the person from the rest if people are masked, and does a score stand if what should not
+    matter changes, such as a tenth of the objects? Compares each version with the original.
 
     Example: captionbias masking Salesforce/blip-image-captioning-base --images val2014
     --annotations instances_val2014.json --references people.parquet
     """
-    from captionbias.images.masking_study import VERSIONS, masking_experiment
+    from captionbias.images.masking_study import VERSIONS, masking_experiment, stability
     from captionbias.metrics import catalogue
     from captionbias.report.terminal import comparison_tables
 
@@ -72,4 +78,6 @@ def masking(
         show(comparison_tables(comparison))
     for comparison in study.comparisons.values():
         say(f"signature {comparison.signature}")
+    if picture:
+        stability(next(iter(study.comparisons.values()))).save(picture)
     write_result(study.as_dict(), output)

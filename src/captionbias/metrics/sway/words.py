@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from captionbias.metrics.sway.question import QuestionResult, SwayInput, entry, 
 from captionbias.scores import words as scoring
 from captionbias.scores.misnaming import share_of
 from captionbias.statistics.samples import LEAST_IMAGES, LowerBound, Sample, bootstrap_samples
-from captionbias.text.content import ContentWords
+from captionbias.text.content import CONTENT, ContentWords, kinds_of_content
 from captionbias.warnings import note
 
 DRAWS, MANY = 3, 20  # of the person; words that are put in together
@@ -55,6 +55,7 @@ class Tied(NamedTuple):
     length: float  # how many content words the captioner uses for each of people's
     halvings: list[scoring.Candidates]
     columns: tuple[str, ...]  # of candidates
+    pools: Mapping[str, Flags]  # those of many words, and their words in one draw
 
     @property
     def may(self) -> Flags:
@@ -164,8 +165,8 @@ def _tied(asked: SwayInput) -> Tied | None:
     level, length = scoring.level(said[places], references, both.content), float(share_of(*lengths))
     longer = max(1.0, np.nan_to_num(length, posinf=1.0))  # without people nothing is
     measure = longer * np.nan_to_num(level, nan=1.0)[references.value]
-    halvings, columns = _candidates(both, said[places], references, measure, named, left)
-    return Tied(both, said[places], references, level, length, halvings, columns)
+    halvings, columns, pools = _candidates(both, said[places], references, measure, named, left)
+    return Tied(both, said[places], references, level, length, halvings, columns, pools)
 
 
 def _candidates(
@@ -175,17 +176,18 @@ def _candidates(
     measure: Floats,
     named: NamedImages,
     left: Sequence[Floats],
-) -> tuple[list[scoring.Candidates], tuple[str, ...]]:
+) -> tuple[list[scoring.Candidates], tuple[str, ...], dict[str, Flags]]:
     """Of each halving the columns that may be chosen, and their names: words, but those of tasks, which are asked of
-    elsewhere, unless all tasks are given; and pools. `measure`: how much the captioner says of each image for each of
-    people's words; `left`: of each draw how often human captions that are not drawn use each of their words."""
+    elsewhere, unless all tasks are given; and pools, with their words. `measure`: how much the captioner says of each
+    image for each of people's words; `left`: of each draw how often human captions that are not drawn use each of their
+    words."""
     from scipy.sparse import hstack
 
     asked_of = ~words.of_task | (named.scene is not None) | (named.given_tasks is not None)
     may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
-    halvings = []
+    halvings, rare = [], list[Flags]()
     for draw in range(scoring.HALVINGS if references.halves else 0):
-        person, rare = references.drawn[draw % len(references.drawn)], []
+        person = references.drawn[draw % len(references.drawn)]
         if left:
             of_draw = left[draw % len(left)]
             rare = scoring.rarities(np.pad(of_draw, (0, len(may) - len(of_draw))), poolable)
@@ -197,7 +199,7 @@ def _candidates(
         if named.single and named.given_tasks is None:  # what pictures show moves what is said, as often as it is said
             people = people.multiply(_times_as_often(captioner, people)).tocsr()
         halvings.append(scoring.Candidates(captioner, people))
-    return halvings, (*itertools.compress(words.words, may), *RARE)
+    return halvings, (*itertools.compress(words.words, may), *RARE), dict(zip(RARE, rare, strict=False))
 
 
 def _times_as_often(captioner: Any, people: Any) -> Floats:
@@ -311,5 +313,20 @@ def _chosen(
             {"words": tied.columns[column]} | {f"uses_{side}": float(of[place]) for side, of in uses.items()}
             for place, column in enumerate(columns)
         ]
-        rows.append({"attribute": asked.named.values[number], **numbers({KEY: sample}), "columns": listed})
+        row = {"attribute": asked.named.values[number], **numbers({KEY: sample}), "columns": listed}
+        rows.append(row | {"content": _content(tied, columns, of_value[number])})
     return rows
+
+
+def _content(tied: Tied, columns: Sequence[int], weights: Floats) -> list[dict[str, Any]]:
+    """What captions with the chosen words are about: how many of 100 use a word of each kind, and of 100 others;
+    `weights`: of the images."""
+    names, words = {tied.columns[column] for column in columns}, np.array(tied.words.words, object)
+    chosen = np.any([np.isin(words, [*names]), *(tied.pools[name] for name in names & tied.pools.keys())], axis=0)
+    kinds, use = np.array(kinds_of_content(words)), scoring.any_of(tied.said, chosen).toarray()[:, 0]
+    rows = list[tuple[float, float, str]]()
+    for kind in CONTENT:
+        of_kind = scoring.any_of(tied.said, kinds == kind).toarray()[:, 0]
+        uses, others = (float(100 * share_of(weights @ (side * of_kind), weights @ side)) for side in (use, 1 - use))
+        rows.append((others - uses, uses, kind))
+    return [{"content": kind, "uses": uses, "uses_others": less + uses} for less, uses, kind in sorted(rows) if uses]
