@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ VERSIONS: dict[str, tuple[tuple[str, ...], str, float]] = {
     "person and objects": ((PEOPLE, OBJECTS), "segment", 1.0),
 }
 SIZE, EDGE, LINE = 460.0, 40.0, 18.0
-MARKS = ("more", False), ("less", False), ("unclear", False), ("more", True), ("less", True), ("unclear", True)
+KINDS, LETTERS = ("more", "less", "unclear"), "abcdefgh"  # colours, and names of versions in the picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,31 +136,35 @@ def stability(comparison: Comparison) -> svg.Picture:
     original, (_, *versions) = comparison.measurements[ORIGINAL].estimates, comparison.measurements
     keys = [key for key in comparison.scores if key in original]
     moved = [(one, original[one.score].value) for one in comparison.differences if one.score in keys]
-    low, high = svg.reach(place + end for one, place in moved for end in (0, *one.estimate.ends))
-    across, up = svg.scale(low, high, EDGE, SIZE), svg.scale(low, high, SIZE - EDGE, 2 * LINE)
-    parts = [svg.text(0, LINE, "masked"), svg.text(SIZE, SIZE - 4, "whole images", anchor="end")]
+    ends = [place + end for one, place in moved for end in (0, *one.estimate.ends)]
+    low, high = math.floor(min(0, *ends)), math.ceil(max(1, *ends))
+
+    def across(value: float) -> float:
+        return EDGE + (SIZE - EDGE) * (value - low) / (high - low)
+
+    def up(value: float) -> float:
+        return SIZE - across(value) + 2 * LINE
+
+    parts = [svg.text(0, LINE, "masked"), svg.text(SIZE, SIZE + 2 * LINE, "whole images", anchor="end")]
     parts.append(svg.line(across(low), up(low), across(high), up(high)))
-    for at in svg.ticks(low, high):
-        parts.append(svg.line(across(at), up(low), across(at), up(high), "grid"))
-        parts.append(svg.line(EDGE, up(at), SIZE, up(at), "grid"))
-        parts.append(svg.text(EDGE - 4, up(at) + 4, f"{at:g}", "soft", "end", 11))
-        parts.append(svg.text(across(at), SIZE - EDGE + 14, f"{at:g}", "soft", "middle", 11))
+    for at in (low, 0, high):
+        parts += [svg.line(across(at), up(low), across(at), up(high), "grid")]
+        parts += [svg.line(EDGE, up(at), SIZE, up(at), "grid")]
+        parts += [svg.text(EDGE - 4, up(at) + 4, f"{at}", "soft", anchor="end")]
+        parts += [svg.text(across(at), up(low) + LINE, f"{at}", "soft", anchor="middle")]
     for one, place in moved:
-        kind, hollow = MARKS[versions.index(one.first) % len(MARKS)]
-        x, y, (least, most) = across(place), up(place + one.difference), one.estimate.ends
-        parts.append(svg.line(x, up(place + least), x, up(place + most), kind, 2))
-        parts += [svg.dot(x, y, kind, hollow), svg.text(x + 7, y + 4, str(keys.index(one.score) + 1), size=11)]
-    for number, version in enumerate(versions, 1):
-        bottom = SIZE + LINE * number
-        parts += [
-            svg.dot(EDGE, bottom - 5, *MARKS[(number - 1) % len(MARKS)]),
-            svg.text(EDGE + 10, bottom, version, size=11),
-        ]
-    for number, key in enumerate(keys, 1):
-        parts.append(svg.text(0.38 * SIZE, SIZE + LINE * number, f"{number} {catalogue.label(key)}", size=11))
+        x, (least, most) = across(place), one.estimate.ends
+        version, score = versions.index(one.first), keys.index(one.score) + 1
+        parts.append(svg.line(x, up(place + least), x, up(place + most)))
+        parts.append(svg.dot(x, up(place + one.difference), KINDS[version % len(KINDS)]))
+        parts.append(svg.text(x + 8, up(place + one.difference) + 4, f"{LETTERS[version]}{score}"))
+    legend = [f"{LETTERS[number]} {version}" for number, version in enumerate(versions)]
+    legend += [f"{number} {catalogue.label(key)}" for number, key in enumerate(keys, 1)]
+    bottom = SIZE + 3 * LINE
+    parts += [svg.text(0, bottom + LINE * number, words) for number, words in enumerate(legend, 1)]
     said = (
         f"{one.first}, {catalogue.label(one.score)}: {place:.1f} whole, {place + one.difference:.1f} masked"
         for one, place in moved
     )
-    drawing = svg.Drawing(parts, SIZE + LINE * (max(len(versions), len(keys)) + 1), "; ".join(said))
-    return svg.document([drawing], SIZE, "Does the score stand when what should not matter changes?")
+    title = "Does the score stand when what should not matter changes?"
+    return svg.document(parts, SIZE + LINE, bottom + LINE * (len(legend) + 1), title, "; ".join(said))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from captionbias.bench.verdicts import BEYOND, LESS
@@ -63,35 +63,40 @@ def drawn(board: Leaderboard, title: str) -> Picture:
         )
         for column in board.columns
     ]
-    parts = [_text(0, 20, title, "strong", size=18)]
+    parts = [text(0, 20, title, "strong", size=18)]
     top = 46
     for number, (named, unit) in enumerate(heads):
         kinds = ["strong"] * len(named) + ["soft"] * len(unit)
         parts += [
-            _text(NAME + number * each, top + LINE * line, text, kind)
-            for line, (text, kind) in enumerate(zip(named + unit, kinds, strict=True))
+            text(NAME + number * each, top + LINE * place, words, kind)
+            for place, (words, kind) in enumerate(zip(named + unit, kinds, strict=True))
         ]
     top += LINE * max(len(named) + len(unit) for named, unit in heads)
     for row in board.every_row:
         middle = top + ROW / 2
-        parts.append(_line(0, top, WIDE, top, "grid"))
-        parts.append(_text(0, middle + 5, shortened(row.name, 18), "strong" if row.verdict else "", size=13))
+        parts.append(line(0, top, WIDE, top, "grid"))
+        parts.append(text(0, middle + 5, shortened(row.name, 18), "strong" if row.verdict else "", size=13))
         for number, (column, bar) in enumerate(zip(board.columns, row.bars, strict=True)):
             people = board.people.bars[number] if board.people and row is not board.people else None
             parts += _bar(column, bar, people, NAME + number * each, width - NUMBER, middle)
         said = [f"{row.mark} {row.words}" if row.mark else "", row.said]
         parts += [
-            _text(WIDE - VERDICT, middle + 5 + 7 * step, text, kind)
-            for text, kind, step in zip(said, (f"{tone(row.verdict)} strong", "soft"), (-1, 1), strict=True)
-            if text
+            text(WIDE - VERDICT, middle + 5 + 7 * step, words, kind)
+            for words, kind, step in zip(said, (f"{tone(row.verdict)} strong", "soft"), (-1, 1), strict=True)
+            if words
         ]
         top += ROW
-    parts += [_line(0, top, WIDE, top, "grid"), _text(0, top + 20, board.legend, "soft")]
+    parts += [line(0, top, WIDE, top, "grid"), text(0, top + 20, board.legend, "soft")]
+    return document(parts, WIDE, top + 30, title, in_words(board))
+
+
+def document(parts: Iterable[str], width: float, height: float, title: str, description: str) -> Picture:
+    """These parts as a picture, with a text for those who cannot see them."""
     name = html.escape(title)
     return Picture(
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 {WIDE} {_number(top + 30)}" '
-        f'width="{WIDE}" role="img" aria-label="{name}" style="max-width:100%;height:auto"><title>{name}</title>'
-        f"<desc>{html.escape(in_words(board))}</desc><style>{STYLE}</style>{''.join(parts)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 {_number(width)} {_number(height)}" '
+        f'width="{_number(width)}" role="img" aria-label="{name}" style="max-width:100%;height:auto">'
+        f"<title>{name}</title><desc>{html.escape(description)}</desc><style>{STYLE}</style>{''.join(parts)}</svg>"
     )
 
 
@@ -114,30 +119,34 @@ def _bar(column: Column, bar: Bar, people: Bar | None, left: float, width: float
     def at(value: float) -> float:
         return left + width * column.at(value) / 100
 
-    yield _line(at(0.0), middle - 11, at(0.0), middle + 11, "grid")
+    yield line(at(0.0), middle - 11, at(0.0), middle + 11, "grid")
     if bar.estimate is None:
-        yield _text(at(0.0) + 6, middle + 4, bar.text, "soft")
+        yield text(at(0.0) + 6, middle + 4, bar.text, "soft")
         return
     start, end = sorted((at(0.0), at(bar.estimate.value)))
     place, size = f'x="{_number(start)}" y="{_number(middle - 6)}"', f'width="{_number(end - start)}" height="12"'
     yield f'<rect {place} {size} class="{tone(bar.verdict)}"/>'
     if bar.estimate.low is not None:
         low, high = (at(value) for value in (bar.estimate.low, bar.estimate.ends[1]))
-        yield _line(low, middle, high, middle)
+        yield line(low, middle, high, middle)
     if people:
         person = at(people.estimate.value if people.estimate else 0.0)
-        yield _line(person, middle - 11, person, middle + 11, "person", 2)
-    yield _text(left + width + 8, middle + 4, bar.text, "strong", size=13)
+        yield line(person, middle - 11, person, middle + 11, "person", 2)
+    yield text(left + width + 8, middle + 4, bar.text, "strong", size=13)
 
 
-def _text(x: float, y: float, content: str, kind: str = "", size: int = SMALL) -> str:
-    text = html.escape(content, quote=False)
-    return f'<text x="{_number(x)}" y="{_number(y)}" class="{kind}" font-size="{size}">{text}</text>'
+def text(x: float, y: float, content: str, kind: str = "", size: int = SMALL, anchor: str = "start") -> str:
+    place = f'x="{_number(x)}" y="{_number(y)}" text-anchor="{anchor}"'
+    return f'<text {place} class="{kind}" font-size="{size}">{html.escape(content, quote=False)}</text>'
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "", width: float = 1) -> str:
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "", width: float = 1) -> str:
     ends = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
     return f'<line {ends} class="{kind}" stroke-width="{width}"/>'
+
+
+def dot(x: float, y: float, kind: str) -> str:
+    return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="5" class="{kind}"/>'
 
 
 def _number(value: float) -> str:
