@@ -172,33 +172,26 @@ def test_data_that_cannot_be_measured_or_are_beyond_the_limits_are_refused(write
     refuses("MB together, and this page takes 0 MB at most", module.read_uploads, both)
 
 
-def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_kept():
-    chosen = {"id_column": "id", "prediction_column": ["a"], "attribute_column": "who"}
-    data = with_columns(uploaded(Columns(), "x.csv"), {**chosen, "keep": ["m"]})
-    assert (data.columns.keep, data.counts) == (("m",), {"m": 2, "f": 1})
-    assert with_columns(data, vars(data.columns)) is data
-    wrong = {**chosen, "prediction_column": ["a", "<b>"]}
-    refuses("prediction_column is '<b>', and the columns are 'id', 'a'", with_columns, data, wrong)
-    refuses("id_column is 'nr', and the columns are", with_columns, data, {**chosen, "id_column": "nr"})
-    every = with_columns(data, chosen)
-    assert with_columns(every, chosen) is every  # the page says some changes twice
-    assert with_columns(data, {**chosen, "attribute_column": "b", "keep": ["m", "he"]}).columns.keep == ("he",)
-
-
 WHO = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
 
 
-def test_another_column_of_labels_has_other_labels_and_words():
+def test_only_columns_that_there_are_can_be_chosen_and_another_of_labels_has_other_labels_and_words():
     one = said(("x", WHO), x=CAPTIONER)
-    read = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "skin"}
-    data = with_columns(one, {**read, "keep": ["m", "f"]})
+    chosen = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "skin"}
+    refuses(
+        "prediction_column is '<b>', and the col", with_columns, one, {**chosen, "prediction_column": ["id", "<b>"]}
+    )
+    refuses("id_column is 'nr', and the columns are 'id', ", with_columns, one, {**chosen, "id_column": "nr"})
+    data = with_columns(one, {**chosen, "keep": ["m", "f"]})
     assert (data.columns.attribute_column, data.columns.keep) == ("skin", ("x", "y", "z"))
     assert module.guess_words(data) == "race"
-    data = with_columns(data, {**read, "keep": ["x", "y"]})
-    assert data.columns.keep == ("x", "y")
-    assert with_columns(data, {**read, "keep": ["x", "y"]}) is data, "what changes nothing is not read again"
-    german = with_columns(data, {**read, "language": "de"})
-    assert with_columns(german, {**read, "attribute_column": "who"}).columns.language == "de", "what was guessed stays"
+    data = with_columns(data, {**chosen, "keep": ["x", "f"]})
+    assert (data.columns.keep, data.counts) == (("x",), {"x": 20, "y": 20, "z": 20})
+    assert with_columns(data, {**chosen, "keep": ["x"]}) is data, "what changes nothing is not read again"
+    german = with_columns(data, {**chosen, "language": "de"})
+    assert with_columns(german, {**chosen, "attribute_column": "who"}).columns.language == "de", (
+        "what was guessed stays"
+    )
 
 
 def test_files_are_what_the_user_says_they_are():

@@ -52,10 +52,9 @@ def measured(data, *asked, watch=lambda step, done: None, **settings):
 
 def test_what_is_missing_is_told():
     assert look(Data(), "gender") == Look()
-    data = replace(data_of({"id": [1], "caption": ["a man"]}), columns=Columns("id", ("caption",)))
-    assert look(data, "gender").not_ready.startswith("none of these files has labels")
-    refuses("choose at least one metric", measured, data, metrics=())
-    refuses("seed is empty", measured, data, metrics=("lic",), seed=None)
+    assert look(data_of({"id": [1], "caption": ["a man"]}), "gender").not_ready.startswith("none of these files has")
+    refuses("choose at least one metric", measured, Data(), metrics=())
+    refuses("seed is empty", measured, Data(), metrics=("lic",), seed=None)
 
 
 def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():

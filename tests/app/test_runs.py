@@ -14,17 +14,7 @@ from captionbias.app.data import CAPTIONER, Columns, Data
 from captionbias.app.measuring import Look, PageSettings
 from captionbias.app.page import METRICS, Page
 from captionbias.app.results import RunResult
-from captionbias.app.runs import (
-    EXPIRES,
-    KEPT,
-    MAX_HELD,
-    MAX_OF_ONE,
-    MAX_WAITING,
-    REPORT,
-    Run,
-    Runs,
-    State,
-)
+from captionbias.app.runs import EXPIRES, KEPT, MAX_HELD, MAX_OF_ONE, MAX_WAITING, REPORT, Run, Runs, State
 from captionbias.captions.tables import Table
 from tests.patience import PATIENCE
 from tests.refusals import refuses

@@ -11,7 +11,7 @@ from captionbias.bench.measurement import Measurement, Result
 from captionbias.bench.sentence import called_in
 from captionbias.compat import result_of
 from captionbias.errors import InputError
-from captionbias.report.leaderboard import Leaderboard, audit_leaderboard, audit_title, leaderboard, title
+from captionbias.report.leaderboard import Leaderboard, audit_leaderboard, leaderboard
 from captionbias.report.svg import Picture, drawn
 
 
@@ -26,8 +26,7 @@ def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "capt
     True
     """
     if isinstance(measured, Audit):
-        board = audit_leaderboard(measured)
-        return drawn(board, audit_title(board, measured))
+        return drawn(audit_leaderboard(measured))
     if not isinstance(measured, (Measurement, Mapping)):
         raise InputError(
             "measured", f"is of type {type(measured).__name__}: measure it first, as in picture(sway(...))"
@@ -38,18 +37,13 @@ def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "capt
 
 
 def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Picture:
-    """The picture of a captioner by what each metric returned."""
-    return drawn(*captioner_rows(results, name))
+    return drawn(captioner_rows(results, name))
 
 
-def captioner_rows(results: Mapping[str, Mapping[str, Any]], name: str) -> tuple[Leaderboard, str]:
-    """The rows of a captioner by what each metric returned, and their title; of sway with details of it alone."""
+def captioner_rows(results: Mapping[str, Mapping[str, Any]], name: str) -> Leaderboard:
+    """The rows of a captioner by what each metric returned; of sway with details of it alone."""
     known = {metric: result_of(result) for metric, result in results.items()}
     if "level" in (known.get("sway", Result()).get("details") or {}):
         known = {"sway": known["sway"]}
-    estimates = {key: one for result in known.values() for key, one in result.estimates.items()}
-    verdicts = {(name, key): one.verdict for key, one in estimates.items() if one.verdict}
-    first = next(iter(known.values()), Result())
-    details = {name: first["details"]} if "level" in (first.get("details") or {}) else {}
-    board = leaderboard({name: estimates}, verdicts, called_in(first), details)
-    return board, title(board, {name: list(known.values())}, verdicts)
+    verdicts = {(name, key): one.verdict for of in known.values() for key, one in of.estimates.items() if one.verdict}
+    return leaderboard({name: [*known.values()]}, verdicts, called_in(next(iter(known.values()), {})))

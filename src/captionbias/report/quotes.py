@@ -102,7 +102,7 @@ def _pieces(evidence: Mapping[str, Any], number: int, values: Collection[str], s
 
 def examples(audit: Audit, board: Leaderboard) -> Iterator[Quote]:
     """A caption of each of the two captioners whose wrong names follow the tasks most; else of the worst."""
-    swayed = list(most_swayed(board, audit.verdicts))[:2]
+    swayed = list(most_swayed(board))[:2]
     worst = [(row.name, None) for row in board.rows if audit.verdicts.get((row.name, GAP)) in BEYOND][:1]
     shown: set[str] = set()
     for name, value in swayed or worst:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from captionbias.bench.verdicts import BEYOND, LESS
 from captionbias.io.files import check_ending, write_text
-from captionbias.report.leaderboard import Bar, Column, Leaderboard
+from captionbias.report.leaderboard import Bar, Column, Leaderboard, title
 from captionbias.report.wording import interval, shortened
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
@@ -51,8 +51,10 @@ def tone(verdict: str) -> str:
     return "more" if verdict in BEYOND else "less" if verdict == LESS else "unclear"
 
 
-def drawn(board: Leaderboard, title: str) -> Picture:
-    """The rows as wide as their page lets them be, below their title, with a text for those who cannot see them."""
+def drawn(board: Leaderboard, sentence: str = "") -> Picture:
+    """The rows as wide as their page lets them be, below a sentence, their title when empty, with a text for those who
+    cannot see them."""
+    sentence = sentence or title(board)
     each = (WIDE - NAME - VERDICT) / max(1, len(board.columns))
     width = each - GAP
     fitting = max(8, int(width / (SMALL * CHARACTER)))
@@ -63,7 +65,7 @@ def drawn(board: Leaderboard, title: str) -> Picture:
         )
         for column in board.columns
     ]
-    parts = [text(0, 20, title, "strong", size=18)]
+    parts = [text(0, 20, sentence, "strong", size=18)]
     top = 46
     for number, (named, unit) in enumerate(heads):
         kinds = ["strong"] * len(named) + ["soft"] * len(unit)
@@ -87,7 +89,7 @@ def drawn(board: Leaderboard, title: str) -> Picture:
         ]
         top += ROW
     parts += [line(0, top, WIDE, top, "grid"), text(0, top + 20, board.legend, "soft")]
-    return document(parts, WIDE, top + 30, title, in_words(board))
+    return document(parts, WIDE, top + 30, sentence, in_words(board))
 
 
 def document(parts: Iterable[str], width: float, height: float, title: str, description: str) -> Picture:
