@@ -71,14 +71,6 @@ def test_labels_are_counted_of_the_images_that_are_measured():
     assert with_columns(data, {**vars(data.columns), "keep": ["unsure", "male"]}).columns.keep == ("male",)
 
 
-def test_labels_left_out_are_noted_and_numbers_are_labels():
-    data = said(("nic", {"caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2}), nic=CAPTIONER)
-    assert data.counts == {"0": 12, "1": 11, "2": 2}
-    assert module.left_out(data) == "left out by their label: '2' (2 images, too few to split)"
-    captions = captions_of(data)["nic"]
-    assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
-
-
 @pytest.mark.parametrize(
     ("columns", "others", "guess"),
     [

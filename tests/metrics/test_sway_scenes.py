@@ -16,7 +16,7 @@ from captionbias.metrics import sway
 from captionbias.report import views
 from captionbias.report.leaderboard import audit_leaderboard, title
 from captionbias.report.markdown import markdown_report
-from captionbias.report.picture import picture
+from captionbias.report.svg import picture
 from captionbias.scores.sway import within_scenes
 from captionbias.synthetic import AGES, LEAN, TASKS, plant
 from tests.metrics.test_sway_questions import of_women, woman_is

@@ -11,35 +11,13 @@ from markupsafe import escape
 from captionbias._version import __version__
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
-from captionbias.report.html import html_report, write_report
+from captionbias.report.html import html_report
 from captionbias.report.leaderboard import answers, audit_leaderboard, title
 from captionbias.report.wording import grouped_notes
-from tests.browser import NEEDS_BROWSER, axe_violations, new_page, settled, too_wide, watched
-from tests.report.conftest import IMAGES, data_of
+from tests.browser import NEEDS_BROWSER, axe_violations, settled, too_wide
+from tests.report.conftest import HEIGHTS, IMAGES, data_of
 
-HEIGHTS = {1440: 900, 390: 844}
 UNFOLD = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
-
-
-@pytest.fixture
-def opened(chromium, tmp_path):
-    """Opens a report's page; nothing goes wrong in it, and nothing is fetched."""
-    pages = []
-
-    def open_page(report, width=1440, scheme="light"):
-        path = tmp_path / "report.html"
-        write_report(report, path, command="captionbias report --predictions nic.parquet")
-        size = {"width": width, "height": HEIGHTS[width]}
-        page = new_page(chromium, viewport=size, color_scheme=scheme)
-        pages.append((page, *watched(page)))
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for page, asked, wrong in pages:
-        assert wrong == []
-        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-        page.context.close()
 
 
 def downloaded(page, name):

@@ -21,16 +21,16 @@ from captionbias.report.leaderboard import (
     answers,
     audit_leaderboard,
     beside_tasks,
+    captioner_rows,
     gap_title,
     gaps,
     leaderboard,
     most_swayed,
     title,
 )
-from captionbias.report.picture import captioner_rows, picture
 from captionbias.report.quotes import behind, examples
 from captionbias.report.rows import Row, rows_csv, rows_markdown, rows_of
-from captionbias.report.svg import CHARACTER, WIDE
+from captionbias.report.svg import CHARACTER, WIDE, picture
 from captionbias.report.terminal import comparison_tables
 from captionbias.report.views import bars_table
 from captionbias.report.wording import interval, shortened, verdict_text

@@ -5,9 +5,8 @@ import pytest
 from captionbias.analysis.audit import audit
 from captionbias.captions import check_captions
 from captionbias.report import pairs
-from captionbias.report.html import html_report
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, axe_violations, new_page, too_wide
+from tests.browser import NEEDS_BROWSER, axe_violations, too_wide
 
 PICTURE = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='4' height='3'/%3E"
 
@@ -41,13 +40,8 @@ def test_it_says_how_many_scenes_there_are_and_how_those_shown_were_chosen(found
 
 @NEEDS_BROWSER
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
-def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_below(
-    found, chromium, tmp_path, width, scheme
-):
-    path = tmp_path / "report.html"
-    path.write_text(html_report(found, picture_of=lambda image: PICTURE))
-    page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.goto(path.as_uri())
+def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_below(found, opened, width, scheme):
+    page = opened(found, width, scheme, picture_of=lambda image: PICTURE)
     page.locator("details.row > summary").first.click()
     shown = page.locator(".scenes figure:visible")
     assert shown.count() == pairs.FIRST

@@ -12,7 +12,7 @@ from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.bench.catalogue import SCORES, YARDSTICK, Score
 from captionbias.bench.measurement import Result
-from captionbias.bench.sentence import NO_VERDICT, claims_of, ends, group, listed, verb
+from captionbias.bench.sentence import NO_VERDICT, called_in, claims_of, ends, group, listed, verb
 from captionbias.bench.verdicts import (
     BEYOND,
     CANNOT_TELL,
@@ -24,6 +24,7 @@ from captionbias.bench.verdicts import (
     SAME_NO_YARDSTICK,
     word_for_yardstick,
 )
+from captionbias.compat import result_of
 from captionbias.metrics import catalogue
 from captionbias.metrics.sway.claims import whose_gap
 from captionbias.metrics.sway.misnaming import KEYS
@@ -275,10 +276,7 @@ def _asked(verdicts: Mapping[tuple[str, str], str], first: Mapping[str, Any]) ->
 
 
 def _overall(
-    name: str,
-    estimates: Mapping[str, Estimate],
-    verdicts: Mapping[tuple[str, str], str],
-    asked: Sequence[Question],
+    name: str, estimates: Mapping[str, Estimate], verdicts: Mapping[tuple[str, str], str], asked: Sequence[Question]
 ) -> tuple[str, str]:
     """In how many of the questions that are asked the captioner does more than people; else the one word for all."""
     own = {key: word for (captioner, key), word in verdicts.items() if captioner == name}
@@ -351,6 +349,15 @@ def audit_leaderboard(audit: Audit) -> Leaderboard:
         for row in board.rows
     ]
     return board._replace(rows=rows)
+
+
+def captioner_rows(results: Mapping[str, Mapping[str, Any]], name: str) -> Leaderboard:
+    """The rows of a captioner by what each metric returned; of sway with details of it alone."""
+    known = {metric: result_of(result) for metric, result in results.items()}
+    if "level" in (known.get("sway", Result()).get("details") or {}):
+        known = {"sway": known["sway"]}
+    verdicts = {(name, key): one.verdict for of in known.values() for key, one in of.estimates.items() if one.verdict}
+    return leaderboard({name: [*known.values()]}, verdicts, called_in(next(iter(known.values()), {})))
 
 
 def _tolerated(results: Sequence[Result], margins: Mapping[str, float]) -> Iterator[str]:

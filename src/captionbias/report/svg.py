@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from captionbias.analysis.audit import Audit
+from captionbias.bench.catalogue import SCORES
+from captionbias.bench.measurement import Measurement
 from captionbias.bench.verdicts import BEYOND, LESS
+from captionbias.errors import InputError
 from captionbias.io.files import check_ending, write_text
-from captionbias.report.leaderboard import Bar, Column, Leaderboard, title
+from captionbias.report.leaderboard import Bar, Column, Leaderboard, audit_leaderboard, captioner_rows, title
 from captionbias.report.wording import interval, shortened
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
@@ -49,6 +54,31 @@ class Picture(str):
 def tone(verdict: str) -> str:
     """The class whose colour a verdict has."""
     return "more" if verdict in BEYOND else "less" if verdict == LESS else "unclear"
+
+
+def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "captioner") -> Picture:
+    """Captioners as rows, by `sway` with details; of any other result by the main scores, with their intervals.
+
+    Args:
+        measured: an audit, or what a metric measured or returned, or read from a file.
+        name: of the captioner, where there is one alone.
+
+    >>> picture({"lic": 20.1, "signature": "metric:lic"}).startswith("<svg")
+    True
+    """
+    if isinstance(measured, Audit):
+        return drawn(audit_leaderboard(measured))
+    if not isinstance(measured, (Measurement, Mapping)):
+        raise InputError(
+            "measured", f"is of type {type(measured).__name__}: measure it first, as in picture(sway(...))"
+        )
+    result = measured.flat() if isinstance(measured, Measurement) else measured
+    metric = next((SCORES[key].metric for key in result if key in SCORES), None)
+    return captioner_picture({metric: result} if metric else {}, name)
+
+
+def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Picture:
+    return drawn(captioner_rows(results, name))
 
 
 def drawn(board: Leaderboard, sentence: str = "") -> Picture:

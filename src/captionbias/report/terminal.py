@@ -10,8 +10,7 @@ from captionbias.bench.catalogue import Score
 from captionbias.bench.sentence import called_in
 from captionbias.metrics import Measurement, catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
-from captionbias.report.leaderboard import gap_title, gaps, leaderboard
-from captionbias.report.picture import captioner_rows
+from captionbias.report.leaderboard import captioner_rows, gap_title, gaps, leaderboard
 from captionbias.report.views import (
     ALONE,
     bars_table,
