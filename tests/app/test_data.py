@@ -46,12 +46,6 @@ def said(*tables, **roles):
     return as_said(named, {f"{name}.csv": role for name, role in roles.items()})
 
 
-def uploaded(columns, *files):
-    """Uploads of the same table, of which these columns are chosen."""
-    tables = [table_from_memory(TABLE, name) for name in files]
-    return replace(as_said(tables, dict.fromkeys(files, CAPTIONER)), columns=columns)
-
-
 def test_labels_are_counted_of_the_images_that_are_measured():
     """Of people's labels some are of no image of the captioner, some of images without human captions, some missing;
     the captioner's file has labels, too."""
@@ -144,20 +138,23 @@ def test_the_language_is_guessed_from_captions_of_any_form(captions, language):
 
 
 def test_data_that_cannot_be_measured_or_are_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
+    one = said(("x", TABLE), x=CAPTIONER)
     eleven, missing = Columns("id", tuple(map(str, range(11))), "", "who"), Columns("id", ("a",), "", "who", "what")
-    refuses("11 captioners, and this page takes 10 at most", captions_of, uploaded(eleven, "x.csv"))
-    refuses("x.csv has no column 'what'", captions_of, uploaded(missing, "x.csv"))
+    refuses("11 captioners, and this page takes 10 at most", captions_of, replace(one, columns=eleven))
+    refuses("x.csv has no column 'what'", captions_of, replace(one, columns=missing))
     refuses("upload files, or take the example data", captions_of, module.read_uploads([]))
     (tmp_path / "other").mkdir()
     second = write("x.csv", TABLE).rename(tmp_path / "other" / "x.csv")
     first = write("x.csv", TABLE)
     refuses(r"two files are called x\.csv: rename a file", module.read_uploads, [str(second), str(first)])
     refuses("21 files, and this page takes 20 at most", module.read_uploads, ["x.csv"] * (module.MAX_FILES + 1))
-    names = [f"{number}.csv" for number in range(module.MAX_CAPTIONERS + 1)]
-    refuses("11 captioners, and this page takes 10 at most", uploaded, Columns(), *names)
-    refuses("two captioners are called x: rename a file", uploaded, Columns(), "x.csv", "x.json")
+    names = [*map(str, range(module.MAX_CAPTIONERS + 1))]
+    many = [(name, TABLE) for name in names]
+    refuses("11 captioners, and this page takes 10", said, *many, **dict.fromkeys(names, CAPTIONER))
+    same = [table_from_memory(TABLE, name) for name in ("x.csv", "x.json")]
+    refuses("two captioners are called x: rename a file", as_said, same, {table.name: CAPTIONER for table in same})
     monkeypatch.setattr(module, "MAX_IMAGES", 2)
-    three = uploaded(Columns("id", ("a",), attribute_column="who"), "x.csv")
+    three = replace(one, columns=Columns("id", ("a",), attribute_column="who"))
     refuses("there are 3 images, and this page takes 2 at most", captions_of, three)
     monkeypatch.setattr(uploads, "MAX_TOTAL", 100)
     both = [str(first), str(write("y.csv", TABLE))]
