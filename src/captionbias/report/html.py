@@ -17,7 +17,7 @@ from captionbias._version import __version__
 from captionbias.analysis.audit import Audit
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.report import leaderboard, pairs, quotes, views, wording
+from captionbias.report import leaderboard, quotes, views, wording
 from captionbias.report.doubts import doubts
 from captionbias.report.grid import cell_text, latex_text
 from captionbias.report.svg import drawn, tone
@@ -83,7 +83,6 @@ def html_report(
         lead=next(leaderboard.most_swayed(board), None),
         examples=list(quotes.examples(audit, board)),
         quotes=quotes,
-        pairs=pairs,
         wording=wording,
         views=views,
         doubts=doubts,
