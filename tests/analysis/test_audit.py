@@ -173,7 +173,7 @@ def no_work(step, done):
 
 
 def test_a_gap_of_four_values_that_nobody_doubts_has_enough_replicates_for_a_verdict():
-    values = ("Asian", "Black", "Latino", "White") * 100
+    values = ("Asian", "Black", "Latino", "White") * 150
     said = [f"a {value.lower()} person with dog {image}" for image, value in enumerate(values)]
     swayed = [text.replace("asian", "white") if image % 3 else text for image, text in enumerate(said)]
     people = {"references": [[f"{text} here", f"{text} today"] for text in said], "attributes": values}
