@@ -100,7 +100,11 @@ def _scores_meaning(scores: Sequence[Score], beside: Yardstick) -> str:
 def papers(audit: Audit) -> Grid:
     """The papers' scores beside sway's questions, a line each: of DBAC the net score and the published one. Empty
     where sway is not measured: they are the questions then."""
-    others = [metric for metric in audit.comparisons if metric != "sway"] if "sway" in audit.comparisons else []
+    others = (
+        [metric for metric in audit.comparisons if metric not in ("sway", "quality_gaps")]
+        if "sway" in audit.comparisons
+        else []
+    )
     first = audit.captioners[0]
     keys = dict.fromkeys(key for metric in others for key in audit.measurement(metric, first).estimates)
     rows: list[list[Cell]] = []
