@@ -396,9 +396,11 @@ def quality_leaderboard(audit: Audit) -> Leaderboard | None:
             for own in (f"{key}{excess}", key, f"{key}{HUMAN}")
         ]
         beyond, gap, person = (each if more_is_worse else _turned(each, SCORES[key]) for each in bars)
-        levels = (one.facts.get(f"{key.removesuffix('gap')}{value}", math.nan) for value in values)
-        told = ", ".join(f"{group(value)} {fixed(level, 1)}" for value, level in zip(values, levels, strict=True))
-        return beyond._replace(made_of=f"{what}: {told}" + f"; gap {gap.text}, a person's {person.text}" * bool(excess))
+        levels = [(value, one.facts.get(f"{key.removesuffix('gap')}{value}")) for value in values]
+        made_of = ", ".join(f"{group(value)} {fixed(level, 1)}" for value, level in levels if level is not None)
+        if excess and len(values) == 2:  # of more, gaps of different values may be the largest
+            made_of += f"; gap {gap.text}, a person's {person.text}"
+        return beyond._replace(made_of=f"{what}: {made_of}")
 
     whose = f"Above 0 captions of {groups[0]} are worse, below 0 those of {groups[1]}."
     beside = PEOPLE if excess else NO_PEOPLE
