@@ -390,17 +390,14 @@ def quality_leaderboard(audit: Audit) -> Leaderboard | None:
 
     def bar(name: str, key: str) -> Bar:
         *_, what, more_is_worse = QUALITY[key]
-        one = measured[name]
-        bars = [
-            _bar(SCORES[own], one.estimates, verdicts.get((name, own), ""))
-            for own in (f"{key}{excess}", key, f"{key}{HUMAN}")
-        ]
-        beyond, gap, person = (each if more_is_worse else _turned(each, SCORES[key]) for each in bars)
-        levels = [(value, one.facts.get(f"{key.removesuffix('gap')}{value}")) for value in values]
+        score, own, facts = SCORES[f"{key}{excess}"], measured[name].estimates, measured[name].facts
+        beyond = _bar(score, own, verdicts.get((name, score.key), ""))
+        levels = [(value, facts.get(f"{key.removesuffix('gap')}{value}")) for value in values]
         made_of = ", ".join(f"{group(value)} {fixed(level, 1)}" for value, level in levels if level is not None)
-        if excess and len(values) == 2:  # of more, gaps of different values may be the largest
-            made_of += f"; gap {gap.text}, a person's {person.text}"
-        return beyond._replace(made_of=f"{what}: {made_of}")
+        if len(values) == 2 and (person := own.get(f"{key}{HUMAN}")):  # of more it may be another value's gap
+            size = f"{fixed(abs(person.value), 1)} {'more' if person.value > 0 else 'less'}"
+            made_of += f"; of a person {groups[0]} {size} than {groups[1]}"
+        return (beyond if more_is_worse else _turned(beyond, score))._replace(made_of=f"{what}: {made_of}")
 
     whose = f"Above 0 captions of {groups[0]} are worse, below 0 those of {groups[1]}."
     beside = PEOPLE if excess else NO_PEOPLE
