@@ -80,10 +80,9 @@ def report(
     if console.quiet:
         return
     board = audit_leaderboard(audited)
-    tables = [bars_table(board, audit_title(board, audited))]
+    show([bars_table(board, audit_title(board, audited))])
     if quality := quality_leaderboard(audited):
-        tables.append(bars_table(quality, QUALITY_TITLE.format(**quality.called)))
-    show(tables)
+        show([bars_table(quality, QUALITY_TITLE.format(**quality.called))])
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
     data = Path(files["references"] or "").name
     as_page = output.suffix.lower() != ".md"

@@ -392,8 +392,7 @@ def quality_leaderboard(audit: Audit) -> Leaderboard | None:
         *_, what, more_is_worse = QUALITY[key]
         score, own, facts = SCORES[f"{key}{excess}"], measured[name].estimates, measured[name].facts
         beyond = _bar(score, own, verdicts.get((name, score.key), ""))
-        levels = [(value, facts.get(f"{key.removesuffix('gap')}{value}")) for value in values]
-        made_of = ", ".join(f"{group(value)} {fixed(level, 1)}" for value, level in levels if level is not None)
+        made_of = ", ".join(f"{group(one)} {fixed(facts.get(f'{key[:-3]}{one}', math.nan), 1)}" for one in values)
         if len(values) == 2 and (person := own.get(f"{key}{HUMAN}")):  # of more it may be another value's gap
             size = f"{fixed(abs(person.value), 1)} {'more' if person.value > 0 else 'less'}"
             made_of += f"; of a person {groups[0]} {size} than {groups[1]}"
@@ -408,7 +407,7 @@ def quality_leaderboard(audit: Audit) -> Leaderboard | None:
     rows = []
     for name, own in bars.items():
         worse = {groups[one.estimate.value < 0] for one in own if one.estimate and one.verdict in BEYOND}
-        said = f"worse for {listed([one for one in groups if one in worse])}" * bool(worse)
+        said = f"worse for {listed(sorted(worse, key=groups.index))}" * bool(worse)
         rows.append(Row(name, own, _overall(name, {}, verdicts, [])[0], said))
     rows.sort(key=lambda row: _order(row, 1))
     people = Row("people", [Bar(None, "0")] * len(columns), said="one more person") if excess else None
