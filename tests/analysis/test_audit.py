@@ -170,3 +170,14 @@ def test_bad_arguments_are_refused_by_name(wrong, message, captioners, people):
 
 def no_work(step, done):
     raise AssertionError(f"refused after the work began: {step}")
+
+
+def test_a_gap_of_four_values_that_nobody_doubts_has_enough_replicates_for_a_verdict():
+    values = ("Asian", "Black", "Latino", "White") * 150
+    said = [f"a {value.lower()} person with dog {image}" for image, value in enumerate(values)]
+    swayed = [text.replace("asian", "white") if image % 3 else text for image, text in enumerate(said)]
+    people = {"references": [[f"{text} here", f"{text} today"] for text in said], "attributes": values}
+    words = {value: [value.lower()] for value in values}
+    found = audit({"vlm": swayed, "other": said}, **people, metrics=["sway"], attribute_lexicon=words, scores_only=True)
+    assert found.verdicts["vlm", "sway_wrong_gap"] == "more than people"
+    assert found.verdicts["other", "sway_wrong_gap"] in ("like people", "cannot tell")

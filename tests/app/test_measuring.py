@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
 from typer.testing import CliRunner
 
 from captionbias import metrics
+from captionbias.app.check_step import Check
 from captionbias.app.compared import together
 from captionbias.app.data import (
     CAPTIONER,
@@ -147,6 +149,13 @@ def test_what_was_looked_at_is_not_read_again_as_long_as_the_data_are_there():
     for other in others:
         read(other)
     assert read(data) is not kept, "only the latest are kept"
+
+
+def test_beside_the_usual_metrics_others_can_be_ticked():
+    with gr.Blocks():
+        ticked = Check(catalogue.REPORTED).settings["metrics"]
+    assert [name for _, name in ticked.choices] == [*catalogue.REPORTED, "quality_gaps", "resolution"]
+    assert ticked.value == [*catalogue.REPORTED]
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.of_captions()))

@@ -16,6 +16,7 @@ from pandas.testing import assert_frame_equal
 from captionbias.analysis.audit import audit
 from captionbias.bench.catalogue import METRICS
 from captionbias.bench.measurement import metric
+from captionbias.bench.sentence import NO_VERDICT
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import Result, find_metric, sway
 from captionbias.report.svg import picture
@@ -53,7 +54,7 @@ def test_a_result_is_a_dict_to_everything_else_and_a_table_also_through_a_file(n
     result["epoch"] = 3
     assert_frame_equal(result.to_frame(), frame)
     assert Result().to_frame().empty
-    assert (str(Result(epoch=3)), Result().sentence[:19]) == ("{'epoch': 3}", "There is no verdict")
+    assert (str(Result(epoch=3)), Result().sentence) == ("{'epoch': 3}", NO_VERDICT)
 
 
 def test_a_table_is_the_captions_in_its_columns_and_what_is_none_is_told_how_to_call():

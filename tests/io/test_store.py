@@ -126,7 +126,7 @@ def test_what_is_not_an_entry_is_named_once_and_replaced(store, written, what):
     bomb = Bomb(written.with_name("bomb"))
     with written.open("wb") as file:
         np.savez(file, **FOREIGN[what](bomb)) if FOREIGN[what] else pickle.dump(bomb, file)
-    with pytest.warns(CaptionBiasWarning, match=r"cannot be used .* is computed anew") as caught:
+    with pytest.warns(CaptionBiasWarning, match=r"cannot be used .* are computed again") as caught:
         assert store.load("trial", KEY, lambda found: {name: found[name] for name in ARRAYS}) is None
     assert str(written) in str(caught[0].message)
     assert names(store.folder) == [], "a pickle was read, or the next one is warned as well"

@@ -10,11 +10,12 @@ import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.bench.catalogue import main_scores
-from captionbias.bench.sentence import words_of
+from captionbias.bench.sentence import GROUPS, words_of
 from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LIKE, MORE, NOTHING_FOUND
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import Result, sway
 from captionbias.metrics.sway.claims import gap_claim
+from captionbias.report import views
 from captionbias.report.html import html_report
 from captionbias.report.leaderboard import (
     about,
@@ -26,8 +27,10 @@ from captionbias.report.leaderboard import (
     gaps,
     leaderboard,
     most_swayed,
+    quality_leaderboard,
     title,
 )
+from captionbias.report.markdown import markdown_report
 from captionbias.report.quotes import behind, examples
 from captionbias.report.rows import rows_markdown, rows_of
 from captionbias.report.svg import CHARACTER, WIDE, picture
@@ -224,7 +227,7 @@ def test_for_whom_tasks_matter_and_of_whom_there_are_too_few_images_is_told_with
 def test_of_a_person_nothing_is_more_and_who_names_one_value_alone_is_never_like_people():
     board = rows(**world())
     assert board.rows[0].verdict in (LIKE, CANNOT_TELL)
-    assert board.rows[0].bars[2][1:] == ("none found", NOTHING_FOUND)
+    assert board.rows[0].bars[2][1:3] == ("none found", NOTHING_FOUND)
     board = rows(**of_women(world(), woman_is("a man")))
     assert board.rows[0].verdict == MORE
     assert title(board).startswith("nic calls ")
@@ -386,3 +389,33 @@ def test_what_is_tolerated_is_said_with_the_verdict(defaults):
     said = {row.name: row.said for row in audit_leaderboard(told).rows}
     assert said["most"].endswith("; gap in wrong names beyond 5")
     assert said["none"].endswith("gap in wrong names within 5")
+
+
+@pytest.mark.parametrize(("value", "sign", "said"), [("female", 1, "worse for women"), ("male", -1, "worse for men")])
+def test_whose_captions_are_worse_has_rows_of_its_own_to_the_right_of_0_for_the_first_value(value, sign, said):
+    people = vars(plant(600, captions=3))
+    faithful = people.pop("predictions")
+    empty = {row for row, label in enumerate(people["attributes"]) if label == value and row % 3 < 2}
+    short = ["A person." if row in empty else text for row, text in enumerate(faithful)]
+    found = audit(
+        {"faithful": faithful, "short": short}, **people, metrics=["sway", "quality_gaps"], **QUICK | {"bootstrap": 400}
+    )
+    board = quality_leaderboard(found)
+    assert [column.title for column in board.columns] == ["Objects left out", "Objects invented", "CIDEr lost"]
+    assert [bar.text for bar in board.people.bars] == ["0"] * 3
+    worst = board.rows[0]
+    assert (worst.name, worst.verdict in BEYOND, worst.said) == ("short", True, said)
+    left_out, _, cider = worst.bars
+    measured = found.measurement("quality_gaps", "short")
+    beyond, person = (measured.estimates[f"recall_gap_{of}"].value for of in ("excess", "human"))
+    assert min(sign * end for end in (*left_out.estimate.ends, cider.estimate.value)) > 0
+    assert left_out.estimate.value == -beyond
+    levels = ", ".join(f"{people} {measured.facts[f'recall_{of}']:.1f}" for of, people in GROUPS.items())
+    told = f"{abs(person):.1f} {'more' if person > 0 else 'less'}"
+    assert left_out.made_of == f"Named of 100 shown: {levels}; of a person women {told} than men"
+    assert board.columns[0][2:5] == board.columns[1][2:5] != board.columns[2][2:5], "of 100 on one scale"
+    for text in (html_report(found), markdown_report(found)):
+        assert "Are captions of one gender worse?" in text
+        assert "Above 0 captions of women are worse, below 0 those of men." in text
+    assert not views.papers(found).rows
+    assert quality_leaderboard(replace(found, comparisons={})) is None

@@ -173,7 +173,8 @@ def audit(
     first = next(iter(checked.values()))
     chosen = _check_choices(_usual(first) if metrics is None else metrics, preset)
     seed = whole_number("seed", seed, least=0)
-    count = replicates_for(chosen, len(captioners)) if bootstrap is None else bootstrap
+    values = len({*first.attributes})
+    count = replicates_for(chosen, len(captioners), values=values) if bootstrap is None else bootstrap
     bootstrap = replicate_count("bootstrap", count)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)

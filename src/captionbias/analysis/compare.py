@@ -196,12 +196,17 @@ def check_counts(captioners: Mapping[str, Counted]) -> Mapping[str, Counted]:
 
 
 def replicates_for(
-    metrics: Sequence[str], captioners: int, against: str | None = None, scores: Sequence[str] | None = None
+    metrics: Sequence[str],
+    captioners: int,
+    against: str | None = None,
+    scores: Sequence[str] | None = None,
+    values: int = 0,
 ) -> int:
-    """The replicates with which each difference can have a p-value below 0.05 after correction, at least 1,000."""
+    """The replicates with which each difference can have a p-value below 0.05 after correction, at least 1,000; and
+    each verdict, of the largest gap of so many `values`."""
     pairs = captioners - 1 if against else math.comb(captioners, 2)
     usual = (_tested(metric, keys) for metric in metrics for keys in _defaults(metric))
-    return max(REPLICATES, PER_TEST * pairs * (len(scores or ()) or max(map(len, usual))))
+    return max(REPLICATES, PER_TEST * max(pairs, captioners * values) * (len(scores or ()) or max(map(len, usual))))
 
 
 def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:

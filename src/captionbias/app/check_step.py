@@ -19,6 +19,7 @@ from captionbias.text.lexicon import task_lexicons
 
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
+ALSO = ("quality_gaps", "resolution")  # can be ticked beside the usual metrics
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
 as a knife. *A to T*: do the tasks that the captioner names follow the attribute? *T to A*: does the attribute that it
@@ -72,7 +73,8 @@ class Check:
             }
 
     def _settings_section(self, metrics: Sequence[str]) -> None:
-        entries = [catalogue.METRICS[metric] for metric in metrics]
+        more = ALSO if tuple(metrics) == catalogue.REPORTED else ()
+        entries = [catalogue.METRICS[metric] for metric in (*metrics, *more)]
         offered = [(f"{entry.title}: {entry.question}", entry.name) for entry in entries]
         usual = PageSettings()
         with gr.Row():

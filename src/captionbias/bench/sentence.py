@@ -12,7 +12,7 @@ from captionbias.statistics.samples import Estimate
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 GROUPS = {"female": "women", "male": "men"}
-NO_VERDICT = "There is no verdict: that takes human captions of the same images to compare with."
+NO_VERDICT = "No score here has a verdict; most need human captions to compare with."
 # What is said of nothing found, and after what is, with people, with scenes, and without a yardstick.
 ENDS = {
     None: (

@@ -79,6 +79,7 @@ def html_report(
         picture_of=picture_of,
         board=board,
         between=between,
+        quality=leaderboard.quality_leaderboard(audit),
         leaderboard=leaderboard,
         lead=next(leaderboard.most_swayed(board), None),
         examples=list(quotes.examples(audit, board)),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison
-from captionbias.bench.catalogue import SCORES, YARDSTICK, Score
+from captionbias.bench.catalogue import EXCESS, HUMAN, SCORES, YARDSTICK, Score
 from captionbias.bench.measurement import Result
 from captionbias.bench.sentence import NO_VERDICT, called_in, claims_of, ends, group, listed, verb
 from captionbias.bench.verdicts import (
@@ -31,6 +31,8 @@ from captionbias.metrics.sway.misnaming import KEYS
 from captionbias.metrics.sway.questions import ALL_TASKS, MISSING, NAMES, QUESTIONS, Question
 from captionbias.report.wording import (
     ENOUGH,
+    NO_PEOPLE,
+    PEOPLE,
     Yardstick,
     fixed,
     images_of,
@@ -55,17 +57,24 @@ TITLES = {
     OBJECTS: "{tasks} tied to the {value}",
     UNNAMED: "One {value} left out",
 }
+QUALITY_TITLE = "Are captions of one {value} worse?"
+QUALITY = {  # of each gap its column and unit, what its levels are, and whether more is worse
+    "recall_gap": ("{tasks} left out", "of 100", "Named of 100 shown", False),
+    "chair_gap": ("{tasks} invented", "of 100", "Not there of 100 named", True),
+    "cider_gap": ("CIDEr lost", "points", "CIDEr times 100", False),
+}
 FINE = {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND}
 MARKS = {**dict.fromkeys(BEYOND, "▲"), **dict.fromkeys(FINE, "="), LESS: "▼", CANNOT_TELL: "?"}
 
 
 class Bar(NamedTuple):
-    """A number with its interval, None where none is drawn; as it is written, or what is written in its place; and the
-    verdict of the question that it answers."""
+    """A number with its interval, None where none is drawn; as it is written, or what is written in its place; the
+    verdict of the question that it answers; and what the number is made of."""
 
     estimate: Estimate | None
     text: str
     verdict: str = NOTHING
+    made_of: str = ""
 
 
 class Column(NamedTuple):
@@ -204,12 +213,7 @@ def leaderboard(
         columns.append(Column(name, unit, score.digits, example=example))
     keys = [*values, *(score.key for score in scores)]
     of_scale = ["names"] * len(values) + [one.key if details else f"{one.metric} {one.digits}" for one in scores]
-    for number, column in enumerate(columns):
-        places = [place for place, scale in enumerate(of_scale) if scale == of_scale[number]]
-        drawn = [one for own in bars.values() for place in places if (one := own[place].estimate)]
-        ends = [0.0, *(end for one in drawn for end in (one.value, *one.ends))]
-        title = column.title[0].upper() + column.title[1:]
-        columns[number] = column._replace(title=title, low=min(ends), high=max(*ends, 1e-9))
+    columns = _on_scales(columns, of_scale, bars)
     rows = [Row(name, bars[name], *_overall(name, estimates[name], verdicts, asked)) for name in estimates]
     people = Row("people", bars[""], said="one more person") if "" in wrong else None
     rows.sort(key=lambda row: _order(row, len(values)))
@@ -227,6 +231,18 @@ def _scores(
     keys = [key for key in (WORDS, OBJECTS) if any(word for one, word in shown if one == key)]
     keys += [UNNAMED] * any((UNNAMED, word) in shown for word in BEYOND)
     return [SCORES[key] for key in keys if key != OBJECTS or first["settings"]["tasks"] != "named"]
+
+
+def _on_scales(columns: Sequence[Column], of_scale: Sequence[str], bars: Mapping[str, Sequence[Bar]]) -> list[Column]:
+    """The columns with the ends of their axes, which those of one scale share."""
+    placed = []
+    for column, own_scale in zip(columns, of_scale, strict=True):
+        places = [place for place, scale in enumerate(of_scale) if scale == own_scale]
+        drawn = [one for own in bars.values() for place in places if (one := own[place].estimate)]
+        ends = [0.0, *(end for one in drawn for end in (one.value, *one.ends))]
+        title = column.title[0].upper() + column.title[1:]
+        placed.append(column._replace(title=title, low=min(ends), high=max(*ends, 1e-9)))
+    return placed
 
 
 def _bar(score: Score, own: Mapping[str, Estimate], verdict: str) -> Bar:
@@ -358,6 +374,45 @@ def captioner_rows(results: Mapping[str, Mapping[str, Any]], name: str) -> Leade
         known = {"sway": known["sway"]}
     verdicts = {(name, key): one.verdict for of in known.values() for key, one in of.estimates.items() if one.verdict}
     return leaderboard({name: [*known.values()]}, verdicts, called_in(next(iter(known.values()), {})))
+
+
+def quality_leaderboard(audit: Audit) -> Leaderboard | None:
+    """Whose captions are worse, by `quality_gaps`: of two values the first's where a number is above 0; None where that
+    was not measured."""
+    if "quality_gaps" not in audit.comparisons:
+        return None
+    called, measured = named_things(audit), audit.comparisons["quality_gaps"].measurements
+    first = measured[audit.captioners[0]]
+    values = [key.removeprefix("words_") for key in first.facts if key.startswith("words_")]
+    groups = [group(value) for value in values] if len(values) == 2 else [f"one {called['value']}", "the others"]
+    excess = EXCESS if f"words_gap{EXCESS}" in first.estimates else ""
+    keys = [f"{key}{excess}" for key in QUALITY]
+    verdicts = {(name, key): word for (name, key), word in audit.verdicts.items() if key in keys}
+
+    def bar(name: str, key: str) -> Bar:
+        *_, what, more_is_worse = QUALITY[key]
+        score, own, facts = SCORES[f"{key}{excess}"], measured[name].estimates, measured[name].facts
+        beyond = _bar(score, own, verdicts.get((name, score.key), ""))
+        made_of = ", ".join(f"{group(one)} {fixed(facts.get(f'{key[:-3]}{one}', math.nan), 1)}" for one in values)
+        if len(values) == 2 and (person := own.get(f"{key}{HUMAN}")):  # of more it may be another value's gap
+            size = f"{fixed(abs(person.value), 1)} {'more' if person.value > 0 else 'less'}"
+            made_of += f"; of a person {groups[0]} {size} than {groups[1]}"
+        return (beyond if more_is_worse else _turned(beyond, score))._replace(made_of=f"{what}: {made_of}")
+
+    whose = f"Above 0 captions of {groups[0]} are worse, below 0 those of {groups[1]}."
+    beside = PEOPLE if excess else NO_PEOPLE
+    beside = beside._replace(meaning=f"{beside.meaning} {whose}", short=f"{whose} {beside.short}".strip())
+    columns = [Column(title.format(**called), unit + beside.than, 1) for title, unit, *_ in QUALITY.values()]
+    bars = {name: [bar(name, key) for key in QUALITY] for name in audit.captioners}
+    columns = _on_scales(columns, [column.unit for column in columns], bars)
+    rows = []
+    for name, own in bars.items():
+        worse = {groups[one.estimate.value < 0] for one in own if one.estimate and one.verdict in BEYOND}
+        said = f"worse for {listed(sorted(worse, key=groups.index))}" * bool(worse)
+        rows.append(Row(name, own, _overall(name, {}, verdicts, [])[0], said))
+    rows.sort(key=lambda row: _order(row, 1))
+    people = Row("people", [Bar(None, "0")] * len(columns), said="one more person") if excess else None
+    return Leaderboard(columns, keys, people, rows, called, beside, [], {}, {}, {}, verdicts)
 
 
 def _tolerated(results: Sequence[Result], margins: Mapping[str, float]) -> Iterator[str]:

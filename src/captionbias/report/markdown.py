@@ -25,6 +25,9 @@ def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
         yield from (escaped(leaderboard.beside_tasks(board, *most)), "")
     yield from views.rows_table(board).markdown()
     yield from (escaped(leaderboard.about(board, audit, data)), "")
+    if quality := leaderboard.quality_leaderboard(audit):
+        yield from (f"### {escaped(leaderboard.QUALITY_TITLE.format(**quality.called))}", "")
+        yield from views.rows_table(quality).markdown()
     yield from (f"- {escaped(line)}" for line in doubts(audit))
     yield ""
     papers = views.papers(audit)

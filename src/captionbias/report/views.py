@@ -21,7 +21,7 @@ from captionbias.report.wording import Yardstick, shortened, with_doubt, yardsti
 from captionbias.statistics.samples import Estimate
 
 MOST_CHOSEN = 12  # columns of words
-TWO_SIDED = "A gap is as bad below 0 as above it: of two values the first fares worse above 0, the second below."
+TWO_SIDED = "A gap is as bad below 0 as above it: above 0 the first of two values has more, below 0 the second."
 ALONE = (
     "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
     "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
@@ -99,7 +99,8 @@ def _scores_meaning(scores: Sequence[Score], beside: Yardstick) -> str:
 def papers(audit: Audit) -> Grid:
     """The papers' scores beside sway's questions, a line each: of DBAC the net score and the published one. Empty
     where sway is not measured: they are the questions then."""
-    others = [metric for metric in audit.comparisons if metric != "sway"] if "sway" in audit.comparisons else []
+    answered = {"sway", "quality_gaps"} if "sway" in audit.comparisons else audit.comparisons
+    others = [metric for metric in audit.comparisons if metric not in answered]
     first = audit.captioners[0]
     keys = dict.fromkeys(key for metric in others for key in audit.measurement(metric, first).estimates)
     rows: list[list[Cell]] = []

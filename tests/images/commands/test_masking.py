@@ -25,7 +25,7 @@ def test_every_version_is_captioned_measured_and_written(tiny_blip, tmp_path):
     options = ["--metric", "gender_error", "--version", "person", "--version", "objects", "--bootstrap", "50"]
     drawn = tmp_path / "masking.svg"
     shown = invoke("masking", *given, *options, "--max-new-tokens", "6", "--output", output, "--picture", drawn)
-    assert drawn.read_text().count("<circle") >= 4, "two versions, and their legend"
+    assert drawn.read_text().count("<circle") >= 2, "two versions"
     found = json.loads(output.read_text())
     assert list(found["captions"]) == ["original", "person", "objects"]
     assert all(len(texts) == IMAGES for texts in found["captions"].values())

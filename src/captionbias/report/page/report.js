@@ -96,16 +96,17 @@ for (const head of all("[data-by]")) {
   head.addEventListener("click", () => {
     const by = head.dataset.by;
     const up = head.getAttribute("aria-pressed") === "true" ? !head.classList.contains("up") : by === "name" || by === "order";
-    for (const other of all("[data-by]")) other.setAttribute("aria-pressed", other === head);
+    const table = head.closest(".rows");
+    for (const other of all("[data-by]", table)) other.setAttribute("aria-pressed", other === head);
     head.classList.toggle("up", up);
     const value = (row) => {
       if (by === "name") return row.querySelector(".name").title;
       return Number(by === "order" ? row.dataset.order : all(".cell", row)[by].dataset.value || -Infinity);
     };
     const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
-    const rows = all("details.row");
+    const rows = all("details.row", table);
     const after = rows.at(-1).nextElementSibling;
-    for (const row of rows.sort((a, b) => compare(value(a), value(b)) * (up ? 1 : -1))) after ? after.before(row) : head.closest(".rows").append(row);
+    for (const row of rows.sort((a, b) => compare(value(a), value(b)) * (up ? 1 : -1))) after ? after.before(row) : table.append(row);
   });
 }
 for (const button of all(".show-more")) {
