@@ -8,8 +8,8 @@ import pytest
 from captionbias.compat import REMOVED, result_of, told_of
 from captionbias.hub.results import read_results
 from captionbias.metrics import find_metric
-from captionbias.report.picture import picture
 from captionbias.report.rows import rows_of
+from captionbias.report.svg import picture
 from captionbias.synthetic import plant
 from tests.whole import whole
 

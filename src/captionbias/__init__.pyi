@@ -12,7 +12,7 @@ from captionbias.captions.captioned import captioned_labels as captioned_labels
 from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
 from captionbias.metrics import *  # noqa: F403
 from captionbias.report.html import write_report as write_report
-from captionbias.report.picture import picture as picture
+from captionbias.report.svg import picture as picture
 from captionbias.synthetic import plant as plant
 from captionbias.text import Lexicon as Lexicon
 from captionbias.text import lexicon_of as lexicon_of

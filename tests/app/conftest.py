@@ -5,13 +5,11 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import STDOUT, Popen
 from typing import Any
 
-import httpx
 import pytest
 
 from captionbias.synthetic import plant
@@ -30,11 +28,6 @@ class Served:
     process: Popen[bytes]
     folder: Path
 
-    def answers(self) -> bool:
-        with suppress(httpx.TransportError):
-            return httpx.get(self.url).status_code == 200
-        return False
-
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -45,14 +38,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     command = [sys.executable, "-m", "tests.app.held_page", port]
     with (folder / "log").open("wb") as log:
         started = Popen(command, env=variables, cwd=folder, stdout=log, stderr=STDOUT, preexec_fn=signals.restore)
-    page = Served(f"http://127.0.0.1:{port}/", started, folder)
     try:
         end = time.monotonic() + PATIENCE
-        while not page.answers():
+        while "the page is at" not in (told := (folder / "log").read_text(errors="replace")):
+            assert started.poll() is None, told
+            assert time.monotonic() < end, told
             time.sleep(0.1)
-            if started.poll() is not None or time.monotonic() > end:
-                raise AssertionError((folder / "log").read_text(errors="replace"))
-        yield page
+        yield Served(f"http://127.0.0.1:{port}/", started, folder)
     finally:
         started.kill()
         started.wait()

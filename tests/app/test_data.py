@@ -46,12 +46,6 @@ def said(*tables, **roles):
     return as_said(named, {f"{name}.csv": role for name, role in roles.items()})
 
 
-def uploaded(columns, *files):
-    """Uploads of the same table, of which these columns are chosen."""
-    tables = [table_from_memory(TABLE, name) for name in files]
-    return replace(as_said(tables, dict.fromkeys(files, CAPTIONER)), columns=columns)
-
-
 def test_labels_are_counted_of_the_images_that_are_measured():
     """Of people's labels some are of no image of the captioner, some of images without human captions, some missing;
     the captioner's file has labels, too."""
@@ -69,14 +63,6 @@ def test_labels_are_counted_of_the_images_that_are_measured():
     alone = said(("nic", nic), ("people", people), nic=CAPTIONER, people=PEOPLE)
     assert captions_of(alone)["nic"] == measured
     assert with_columns(data, {**vars(data.columns), "keep": ["unsure", "male"]}).columns.keep == ("male",)
-
-
-def test_labels_left_out_are_noted_and_numbers_are_labels():
-    data = said(("nic", {"caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2}), nic=CAPTIONER)
-    assert data.counts == {"0": 12, "1": 11, "2": 2}
-    assert module.left_out(data) == "left out by their label: '2' (2 images, too few to split)"
-    captions = captions_of(data)["nic"]
-    assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
 
 
 @pytest.mark.parametrize(
@@ -152,53 +138,49 @@ def test_the_language_is_guessed_from_captions_of_any_form(captions, language):
 
 
 def test_data_that_cannot_be_measured_or_are_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
+    one = said(("x", TABLE), x=CAPTIONER)
     eleven, missing = Columns("id", tuple(map(str, range(11))), "", "who"), Columns("id", ("a",), "", "who", "what")
-    refuses("11 captioners, and this page takes 10 at most", captions_of, uploaded(eleven, "x.csv"))
-    refuses("x.csv has no column 'what'", captions_of, uploaded(missing, "x.csv"))
+    refuses("11 captioners, and this page takes 10 at most", captions_of, replace(one, columns=eleven))
+    refuses("x.csv has no column 'what'", captions_of, replace(one, columns=missing))
     refuses("upload files, or take the example data", captions_of, module.read_uploads([]))
     (tmp_path / "other").mkdir()
     second = write("x.csv", TABLE).rename(tmp_path / "other" / "x.csv")
     first = write("x.csv", TABLE)
     refuses(r"two files are called x\.csv: rename a file", module.read_uploads, [str(second), str(first)])
     refuses("21 files, and this page takes 20 at most", module.read_uploads, ["x.csv"] * (module.MAX_FILES + 1))
-    names = [f"{number}.csv" for number in range(module.MAX_CAPTIONERS + 1)]
-    refuses("11 captioners, and this page takes 10 at most", uploaded, Columns(), *names)
-    refuses("two captioners are called x: rename a file", uploaded, Columns(), "x.csv", "x.json")
+    names = [*map(str, range(module.MAX_CAPTIONERS + 1))]
+    many = [(name, TABLE) for name in names]
+    refuses("11 captioners, and this page takes 10", said, *many, **dict.fromkeys(names, CAPTIONER))
+    same = [table_from_memory(TABLE, name) for name in ("x.csv", "x.json")]
+    refuses("two captioners are called x: rename a file", as_said, same, {table.name: CAPTIONER for table in same})
     monkeypatch.setattr(module, "MAX_IMAGES", 2)
-    three = uploaded(Columns("id", ("a",), attribute_column="who"), "x.csv")
+    three = replace(one, columns=Columns("id", ("a",), attribute_column="who"))
     refuses("there are 3 images, and this page takes 2 at most", captions_of, three)
     monkeypatch.setattr(uploads, "MAX_TOTAL", 100)
     both = [str(first), str(write("y.csv", TABLE))]
     refuses("MB together, and this page takes 0 MB at most", module.read_uploads, both)
 
 
-def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_kept():
-    chosen = {"id_column": "id", "prediction_column": ["a"], "attribute_column": "who"}
-    data = with_columns(uploaded(Columns(), "x.csv"), {**chosen, "keep": ["m"]})
-    assert (data.columns.keep, data.counts) == (("m",), {"m": 2, "f": 1})
-    assert with_columns(data, vars(data.columns)) is data
-    wrong = {**chosen, "prediction_column": ["a", "<b>"]}
-    refuses("prediction_column is '<b>', and the columns are 'id', 'a'", with_columns, data, wrong)
-    refuses("id_column is 'nr', and the columns are", with_columns, data, {**chosen, "id_column": "nr"})
-    every = with_columns(data, chosen)
-    assert with_columns(every, chosen) is every  # the page says some changes twice
-    assert with_columns(data, {**chosen, "attribute_column": "b", "keep": ["m", "he"]}).columns.keep == ("he",)
-
-
 WHO = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
 
 
-def test_another_column_of_labels_has_other_labels_and_words():
+def test_only_columns_that_there_are_can_be_chosen_and_another_of_labels_has_other_labels_and_words():
     one = said(("x", WHO), x=CAPTIONER)
-    read = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "skin"}
-    data = with_columns(one, {**read, "keep": ["m", "f"]})
+    chosen = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "skin"}
+    refuses(
+        "prediction_column is '<b>', and the col", with_columns, one, {**chosen, "prediction_column": ["id", "<b>"]}
+    )
+    refuses("id_column is 'nr', and the columns are 'id', ", with_columns, one, {**chosen, "id_column": "nr"})
+    data = with_columns(one, {**chosen, "keep": ["m", "f"]})
     assert (data.columns.attribute_column, data.columns.keep) == ("skin", ("x", "y", "z"))
     assert module.guess_words(data) == "race"
-    data = with_columns(data, {**read, "keep": ["x", "y"]})
-    assert data.columns.keep == ("x", "y")
-    assert with_columns(data, {**read, "keep": ["x", "y"]}) is data, "what changes nothing is not read again"
-    german = with_columns(data, {**read, "language": "de"})
-    assert with_columns(german, {**read, "attribute_column": "who"}).columns.language == "de", "what was guessed stays"
+    data = with_columns(data, {**chosen, "keep": ["x", "f"]})
+    assert (data.columns.keep, data.counts) == (("x",), {"x": 20, "y": 20, "z": 20})
+    assert with_columns(data, {**chosen, "keep": ["x"]}) is data, "what changes nothing is not read again"
+    german = with_columns(data, {**chosen, "language": "de"})
+    assert with_columns(german, {**chosen, "attribute_column": "who"}).columns.language == "de", (
+        "what was guessed stays"
+    )
 
 
 def test_files_are_what_the_user_says_they_are():

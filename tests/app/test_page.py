@@ -73,7 +73,6 @@ def drop(page: Any, *paths: Path) -> None:
 
 
 def go(page: Any, step: str) -> None:
-    """Go to a step by its tab."""
     tab = page.get_by_role("tab", name=step)
     tab.hover()  # a frame in the page is a process of its own, which takes clicks until it knows that it moved
     settled(page)
@@ -96,7 +95,6 @@ def check(page: Any) -> None:
 
 
 def choose(page: Any, label: str, option: str) -> None:
-    """Choose in a dropdown."""
     box = page.get_by_label(label, exact=True)
     box.click()
     page.locator(f"#{box.get_attribute('aria-controls')}").get_by_role("option", name=option, exact=True).click()

@@ -14,18 +14,7 @@ from captionbias.app.data import CAPTIONER, Columns, Data
 from captionbias.app.measuring import Look, PageSettings
 from captionbias.app.page import METRICS, Page
 from captionbias.app.results import RunResult
-from captionbias.app.runs import (
-    EXPIRES,
-    KEPT,
-    MAX_HELD,
-    MAX_OF_ONE,
-    MAX_WAITING,
-    REPORT,
-    Run,
-    Runs,
-    State,
-)
-from captionbias.captions.tables import Table
+from captionbias.app.runs import EXPIRES, KEPT, MAX_HELD, MAX_OF_ONE, MAX_WAITING, REPORT, Run, Runs, State
 from tests.patience import PATIENCE
 from tests.refusals import refuses
 
@@ -71,8 +60,7 @@ def ask(runs, owner=""):
 
 
 def data(name="nic"):
-    captions = Columns(prediction_column=("caption",))
-    return Data((Table(name, ("caption",), lambda column: []),), {name: CAPTIONER}, captions)
+    return module._names_of({name: CAPTIONER}, ["caption"])
 
 
 def wait_for(true):

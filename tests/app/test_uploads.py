@@ -52,11 +52,6 @@ def test_numbers_lists_and_missing_cells_arrive_as_they_were(tmp_path, ending):
     assert opened(tmp_path, path.read_bytes(), ending) == expected
 
 
-def test_flickr_s_captions_and_captions_by_id_are_tables_too(tmp_path):
-    assert opened(tmp_path, b"7.jpg#0\ta man\n", ".token") == {"image_id": ["7.jpg#0"], "caption": ["a man"]}
-    assert opened(tmp_path, b'{"7": ["a man"]}', ".json") == {"image_id": ["7"], "value": [["a man"]]}
-
-
 def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
     row = {"id": 1, "": "x", "y" * 81: 1, "z\x1b": 1, "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}
     row["base64"] = "x" * 10_001

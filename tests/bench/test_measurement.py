@@ -19,7 +19,7 @@ from captionbias.bench.measurement import metric
 from captionbias.bench.sentence import NO_VERDICT
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import Result, find_metric, sway
-from captionbias.report.picture import picture
+from captionbias.report.svg import picture
 from captionbias.statistics.samples import ExtremeOf, Sample
 from captionbias.synthetic import plant
 from tests.refusals import refuses

@@ -14,9 +14,9 @@ from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, NO_YARDSTICK, NOTHI
 from captionbias.captions import check_captions
 from captionbias.metrics import sway
 from captionbias.report import views
-from captionbias.report.leaderboard import audit_leaderboard, audit_title
+from captionbias.report.leaderboard import audit_leaderboard, title
 from captionbias.report.markdown import markdown_report
-from captionbias.report.picture import picture
+from captionbias.report.svg import picture
 from captionbias.scores.sway import within_scenes
 from captionbias.synthetic import AGES, LEAN, TASKS, plant
 from tests.metrics.test_sway_questions import of_women, woman_is
@@ -244,7 +244,7 @@ def test_nothing_that_is_shown_of_scenes_speaks_of_more_than_people():
     without_details = sway(**planted, bootstrap=200)
     assert "than people" not in picture(without_details)
     audited = audit({"nic": planted.pop("predictions")}, **planted, bootstrap=200)
-    told = audit_title(audit_leaderboard(audited), audited)
+    told = title(audit_leaderboard(audited))
     shown = [told, views.scores(audited).meaning, picture(audited), markdown_report(audited)]
     assert not [text for text in shown if "than people" in text or "like people" in text]
     assert "| none found | " in shown[-1]

@@ -13,9 +13,12 @@ from rich.console import Console
 from captionbias.analysis.audit import audit
 from captionbias.captions import check_captions
 from captionbias.metrics import catalogue
+from captionbias.report.html import write_report
 from captionbias.synthetic import plant
+from tests.browser import new_page, watched
 
 IMAGES = 300  # A to T takes as many
+HEIGHTS = {1440: 900, 390: 844}
 HOSTILE = (
     "1. x|y`z\n\n# </script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\"> "
     "</details> [a](javascript:b) *c* www.example.com @someone &amp;"
@@ -41,6 +44,27 @@ def changed(audit, metric, captioner, **changes):
     measurement = replace(comparison.measurements[captioner], **changes)
     comparison = replace(comparison, measurements={**comparison.measurements, captioner: measurement})
     return replace(audit, comparisons={**audit.comparisons, metric: comparison})
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """Opens a report's page; nothing goes wrong in it, and nothing is fetched."""
+    pages = []
+
+    def open_page(report, width=1440, scheme="light", **options):
+        path = tmp_path / "report.html"
+        write_report(report, path, command="captionbias report --predictions nic.parquet", **options)
+        size = {"width": width, "height": HEIGHTS[width]}
+        page = new_page(chromium, viewport=size, color_scheme=scheme)
+        pages.append((page, *watched(page)))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for page, asked, wrong in pages:
+        assert wrong == []
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+        page.context.close()
 
 
 @pytest.fixture(scope="session")

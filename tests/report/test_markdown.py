@@ -5,7 +5,7 @@ from itertools import takewhile
 import pytest
 from markdown_it import MarkdownIt
 
-from captionbias.report.leaderboard import audit_leaderboard, audit_title
+from captionbias.report.leaderboard import audit_leaderboard, title
 from captionbias.report.markdown import markdown_report
 from captionbias.report.views import rows_table
 from tests.report.conftest import HOSTILE
@@ -45,7 +45,7 @@ def report(two):
 def test_the_rows_come_first_and_what_measured_it_is_at_the_end(report, two):
     items = [plain(token) for token in PARSER.parse(report) if token.type == "inline" and token.level == 3]
     board = audit_leaderboard(two)
-    assert report.startswith(f"## {audit_title(board, two)}")
+    assert report.startswith(f"## {title(board)}")
     assert tables(report)[0][1:] == [list(row) for row in rows_table(board).texts()]
     assert [row[0] for row in tables(report)[0][1:]] == [row.name for row in board.every_row]
     assert {f"{metric}: {signature}" for metric, signature in two.signatures.items()} <= set(items)

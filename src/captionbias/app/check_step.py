@@ -94,7 +94,6 @@ class Check:
         return [*self.columns.values(), *self.settings.values()]
 
     def show(self, run: Run, fault: str) -> dict[Any, Any]:
-        """What the components hold for a run."""
         data, check = run.data, run.look()
         updates: dict[Any, Any] = {
             self.summary: alert(fault) + about(run),
@@ -111,7 +110,6 @@ class Check:
 
 
 def known(label: str, info: str, choices: list[Any], value: str) -> Any:
-    """A choice of what the page knows."""
     return gr.Dropdown(choices, value=value, label=label, info=info, min_width=200)
 
 

@@ -63,7 +63,6 @@ class Files:
             self.next = gr.Button("Next: check", variant="primary", interactive=False, elem_id="next")
 
     def show(self, run: Run, fault: str) -> dict[Any, Any]:
-        """What the components hold for a run."""
         data, missing = run.data, missing_files(run.data)
         names = [table.name for table in data.tables]
         reading = "<p>The files are being read ...</p>" if run.state == State.READING else ""

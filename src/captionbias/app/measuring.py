@@ -17,15 +17,7 @@ from weakref import WeakKeyDictionary
 from captionbias.analysis.audit import Audit, audit
 from captionbias.analysis.compare import replicates_for
 from captionbias.app import results
-from captionbias.app.data import (
-    ATTRIBUTES,
-    TASK_WORDS,
-    Data,
-    captions_of,
-    guess_task_words,
-    guess_words,
-    left_out,
-)
+from captionbias.app.data import ATTRIBUTES, TASK_WORDS, Data, captions_of, guess_task_words, guess_words, left_out
 from captionbias.app.example import TRIALS
 from captionbias.app.results import RunResult
 from captionbias.attackers.base import SMALLEST_CLASS

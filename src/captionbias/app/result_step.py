@@ -16,8 +16,6 @@ from captionbias.metrics import catalogue
 
 
 class Outcome:
-    """The components of a result."""
-
     def __init__(self) -> None:
         self.frame = gr.HTML(elem_id="result-frame", padding=False)
         with gr.Column(elem_id="state"):  # below what it is of, which stays where it is as the rest comes
@@ -28,7 +26,6 @@ class Outcome:
         self.downloads = gr.HTML(elem_id="downloads", visible=False)
 
     def show(self, run: Run) -> dict[Any, Any]:
-        """What the components hold for a run."""
         whole = run.result is not None and run.result.whole
         return {
             self.status: f'<div role="status" class="{"heard" * run.working}">{status(run)}</div>' if run.asked else "",
@@ -50,7 +47,6 @@ class Outcome:
 
 
 def waiting(before: int) -> str:
-    """How long a queue is, in words."""
     if not before:
         return "Waiting until an earlier run has ended."
     return f"Waiting: {before} run{'s' if before > 1 else ''} before this one."
@@ -109,7 +105,6 @@ class History:
                 self.compare = gr.Button("Compare this run with it", elem_id="compare")
 
     def show(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
-        """What the components hold beside a run."""
         others = [
             (f"{len(runs) - place}: {', '.join(one.data.captioners)}, {clock(one.asked)}", one.id)
             for place, one in enumerate(runs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -68,11 +68,8 @@ def again(data: Data, settings: Mapping[str, Any], lexicons: Mapping[str, str]) 
     options = {**files, **vars(data.columns), **chosen, **lexicons}
     if data.columns.language == ENGLISH:
         del options["language"]
-    return shlex.join(["captionbias", "report", *_flags(options)])
-
-
-def _flags(options: Mapping[str, Any]) -> Iterator[str]:
-    """Options as the command line takes them, several values one by one."""
+    words = ["captionbias", "report"]
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
-            yield from (f"--{OPTION_NAMES.get(name, name).replace('_', '-')}", str(each))
+            words += [f"--{OPTION_NAMES.get(name, name).replace('_', '-')}", str(each)]
+    return shlex.join(words)

@@ -126,7 +126,6 @@ class Run:
 
     @property
     def ready(self) -> bool:
-        """Whether it can be measured."""
         return bool(self.data) and self.state != State.READING and not self.look().not_ready
 
     def look(self) -> Look:

@@ -61,7 +61,7 @@ def report(
     from captionbias.io.files import check_ending, write_text
     from captionbias.io.formats import write_json
     from captionbias.report.html import check_installed, write_report
-    from captionbias.report.leaderboard import QUALITY_TITLE, audit_leaderboard, audit_title, quality_leaderboard
+    from captionbias.report.leaderboard import QUALITY_TITLE, audit_leaderboard, quality_leaderboard
     from captionbias.report.markdown import markdown_report
     from captionbias.report.views import bars_table
 
@@ -79,8 +79,7 @@ def report(
             audited = audit(captioners, metrics=metrics or None, watch=watch, **chosen)
     if console.quiet:
         return
-    board = audit_leaderboard(audited)
-    show([bars_table(board, audit_title(board, audited))])
+    show([bars_table(audit_leaderboard(audited))])
     if quality := quality_leaderboard(audited):
         show([bars_table(quality, QUALITY_TITLE.format(**quality.called))])
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders

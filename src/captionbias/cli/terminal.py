@@ -82,8 +82,8 @@ def results_to(output: Path | None, json: bool) -> Iterator[Callable[[dict[str, 
     With --json all that is printed meanwhile goes to standard error.
     """
     from captionbias.io.files import write_text
-    from captionbias.io.formats import json_text
-    from captionbias.report.rows import rows_csv, rows_markdown, rows_of
+    from captionbias.io.formats import csv_text, json_text
+    from captionbias.report.rows import Row, rows_markdown, rows_of
 
     suffix = output.suffix.lower() if output else ""
     if output and suffix not in RESULT_FILES:
@@ -98,7 +98,7 @@ def results_to(output: Path | None, json: bool) -> Iterator[Callable[[dict[str, 
             write_result(content, output)
         elif output:
             rows = rows_of(content)
-            write_text(rows_csv(rows) if suffix == ".csv" else rows_markdown(rows), output)
+            write_text(csv_text(Row._fields, rows) if suffix == ".csv" else rows_markdown(rows), output)
             say(f"the scores are in {output}")
 
     console.stderr = json

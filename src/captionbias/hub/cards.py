@@ -22,7 +22,7 @@ from captionbias.hub.results import (
     verdict_in,
 )
 from captionbias.io.files import replacing
-from captionbias.report.picture import captioner_picture
+from captionbias.report.svg import captioner_picture
 from captionbias.report.wording import interval
 from captionbias.text.markdown import code, escaped
 

@@ -15,7 +15,6 @@ REPEATED = 30  # percent of a captioner's captions
 
 
 def doubts(audit: Audit) -> Iterator[str]:
-    """What most could make the answers wrong."""
     called = named_things(audit)
     if "sway" in audit.comparisons:
         level = [row for name in audit.captioners for row in audit.details("sway", name).get("level", ())]

@@ -17,7 +17,7 @@ from captionbias._version import __version__
 from captionbias.analysis.audit import Audit
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.report import leaderboard, pairs, quotes, views, wording
+from captionbias.report import leaderboard, quotes, views, wording
 from captionbias.report.doubts import doubts
 from captionbias.report.grid import cell_text, latex_text
 from captionbias.report.svg import drawn, tone
@@ -50,7 +50,7 @@ def html_report(
     content = json_text(audit.as_dict())
     board = leaderboard.audit_leaderboard(audit)
     between = leaderboard.gaps(board, audit.comparisons)
-    sentence = leaderboard.gap_title(board, between) if compared and between else leaderboard.audit_title(board, audit)
+    sentence = leaderboard.gap_title(board, between) if compared and between else leaderboard.title(board)
     about, rows = leaderboard.about(board, audit, data), views.rows_table(board)
     signature = "; ".join(f"{metric}: {signature}" for metric, signature in audit.signatures.items())
     cited = f"@software{{captionbias,\n  title = {{captionbias}},\n  version = {{{__version__}}},\n"
@@ -61,8 +61,16 @@ def html_report(
         "rows.tex": "\n".join(rows.latex()),
         "captionbias.bib": f"{cited}  note = {{{latex_text(f'{sentence} {about} Signature {signature}')}}}\n}}\n",
     }
-    return render_template(
-        _file("report.html.jinja"),
+    check_installed()
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    pages = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return pages.from_string(_file("report.html.jinja")).render(
+        version=__version__,
+        style=Markup(_file("report.css")),
+        script=Markup(_file("report.js")),
+        cell_text=cell_text,
         audit=audit,
         title=title or f"{wording.listed(audit.captioners)}: {wording.named_things(audit)['attribute']} in captions",
         sentence=sentence,
@@ -73,10 +81,9 @@ def html_report(
         between=between,
         quality=leaderboard.quality_leaderboard(audit),
         leaderboard=leaderboard,
-        lead=next(leaderboard.most_swayed(board, audit.verdicts), None),
+        lead=next(leaderboard.most_swayed(board), None),
         examples=list(quotes.examples(audit, board)),
         quotes=quotes,
-        pairs=pairs,
         wording=wording,
         views=views,
         doubts=doubts,
@@ -87,7 +94,7 @@ def html_report(
         shown_words=WORDS,
         made=f"captionbias {__version__}, {date.today().isoformat()}",
         data=b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode(),
-        files=json.dumps(files),
+        files=Markup(json.dumps(files).replace("<", "\\u003c")),  # no text can end its script
     )
 
 
@@ -95,21 +102,6 @@ def check_installed() -> None:
     """Raise ValueError if a package that reports are made with is missing."""
     if not find_spec("jinja2"):
         raise ValueError("reports need jinja2: pip install '.[plots]' in a clone")
-
-
-def render_template(template: str, **content: Any) -> str:
-    """A page from its template, with the style and the script that all pages have; every text in it is escaped."""
-    check_installed()
-    from jinja2 import Environment, FunctionLoader
-    from markupsafe import Markup
-
-    pages = Environment(loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    if "files" in content:  # no text can end its script
-        content["files"] = Markup(content["files"].replace("<", "\\u003c"))
-    style, script = Markup(_file("report.css")), Markup(_file("report.js"))
-    return pages.from_string(template).render(
-        version=__version__, style=style, script=script, cell_text=cell_text, **content
-    )
 
 
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.bench.catalogue import EXCESS, HUMAN, SCORES, YARDSTICK, Score
 from captionbias.bench.measurement import Result
-from captionbias.bench.sentence import NO_VERDICT, claims_of, ends, group, listed, verb
+from captionbias.bench.sentence import NO_VERDICT, called_in, claims_of, ends, group, listed, verb
 from captionbias.bench.verdicts import (
     BEYOND,
     CANNOT_TELL,
@@ -24,6 +24,7 @@ from captionbias.bench.verdicts import (
     SAME_NO_YARDSTICK,
     word_for_yardstick,
 )
+from captionbias.compat import result_of
 from captionbias.metrics import catalogue
 from captionbias.metrics.sway.claims import whose_gap
 from captionbias.metrics.sway.misnaming import KEYS
@@ -102,12 +103,10 @@ class Row(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What tells the verdict where there is no colour."""
         return MARKS.get(self.verdict, "")
 
     @property
     def words(self) -> str:
-        """The verdict, short."""
         return self.verdict.partition(";")[0]
 
 
@@ -128,7 +127,8 @@ class Wrong(NamedTuple):
 class Leaderboard(NamedTuple):
     """Captioners, the worst first, beside people, where they describe the images. `keys`: of each column the value or
     the score that it is of; `called`: see `captionbias.bench.sentence.words_of`; `asked`: the questions of sway;
-    `wrong`: by captioner, "" for people, and value; `tasks`: of each value some that go with it."""
+    `wrong`: by captioner, "" for people, and value; `tasks`: of each value some that go with it; `results`: of each
+    captioner those that the rows are of, and `verdicts` by captioner and score."""
 
     columns: list[Column]
     keys: list[str]
@@ -139,6 +139,8 @@ class Leaderboard(NamedTuple):
     asked: list[Question]
     wrong: Mapping[str, Mapping[str, Wrong]]
     tasks: Mapping[str, Sequence[str]]
+    results: Mapping[str, Sequence[Result]]
+    verdicts: Mapping[tuple[str, str], str]
 
     @property
     def every_row(self) -> list[Row]:
@@ -146,7 +148,6 @@ class Leaderboard(NamedTuple):
 
     @property
     def legend(self) -> str:
-        """What is seen in the rows."""
         more = "more than people" if self.yardstick.than else "differs"
         parts = [f"Solid bar: {more}. Pale bar: not so, or not clear."]
         parts += ["Grey line: another person."] * bool(self.people)
@@ -169,12 +170,12 @@ class Leaderboard(NamedTuple):
 
 
 def leaderboard(
-    estimates: Mapping[str, Mapping[str, Estimate]],
-    verdicts: Mapping[tuple[str, str], str],
-    called: Mapping[str, str],
-    details: Mapping[str, Mapping[str, Any]],
+    results: Mapping[str, Sequence[Result]], verdicts: Mapping[tuple[str, str], str], called: Mapping[str, str]
 ) -> Leaderboard:
-    """The rows of captioners by their estimates, and by the details of `sway`; without these of the main scores."""
+    """The rows of captioners by the details of `sway`, the one result of each; without these by the main scores."""
+    estimates = {name: {key: one for of in own for key, one in of.estimates.items()} for name, own in results.items()}
+    known = {name: own[0].get("details") or {} for name, own in results.items() if own}
+    details = {name: of for name, of in known.items() if "level" in of}
     level = {name: {row["attribute"]: row for row in of["level"]} for name, of in details.items()}
     first = next(iter(details.values()), {})
     values = sorted(next(iter(level.values()), {}), key=lambda one: -max(of[one]["wrong"] for of in level.values()))
@@ -184,7 +185,7 @@ def leaderboard(
     beside = yardstick({key: one for of in estimates.values() for key, one in of.items()})
     asked = _asked(verdicts, first)
     tasks = {value: _examples(first, value) for value in first.get("attribute_counts", ())}
-    board = Leaderboard([], [], None, [], called, beside, asked, wrong, tasks)
+    board = Leaderboard([], [], None, [], called, beside, asked, wrong, tasks, results, verdicts)
 
     scores = _scores(estimates, verdicts, first)
     bars: dict[str, list[Bar]] = {}
@@ -291,10 +292,7 @@ def _asked(verdicts: Mapping[tuple[str, str], str], first: Mapping[str, Any]) ->
 
 
 def _overall(
-    name: str,
-    estimates: Mapping[str, Estimate],
-    verdicts: Mapping[tuple[str, str], str],
-    asked: Sequence[Question],
+    name: str, estimates: Mapping[str, Estimate], verdicts: Mapping[tuple[str, str], str], asked: Sequence[Question]
 ) -> tuple[str, str]:
     """In how many of the questions that are asked the captioner does more than people; else the one word for all."""
     own = {key: word for (captioner, key), word in verdicts.items() if captioner == name}
@@ -359,20 +357,23 @@ def _examples(details: Mapping[str, Any], value: str) -> list[str]:
 def audit_leaderboard(audit: Audit) -> Leaderboard:
     """The rows of an audit; of sway, if it was measured."""
     metrics = ["sway"] if "sway" in audit.comparisons else list(audit.comparisons)
-    estimates = {
-        name: {key: one for metric in metrics for key, one in audit.measurement(metric, name).estimates.items()}
-        for name in audit.captioners
-    }
-    details = {
-        name: audit.measurement("sway", name).flat()["details"] for name in audit.captioners if metrics == ["sway"]
-    }
-    board = leaderboard(estimates, audit.verdicts, named_things(audit), details)
+    results = {name: [audit.measurement(metric, name).flat() for metric in metrics] for name in audit.captioners}
+    board = leaderboard(results, audit.verdicts, named_things(audit))
     margins = audit.settings.get("margins", {})
     rows = [
-        row._replace(said="; ".join([row.said, *_tolerated(estimates[row.name], margins)]).strip("; "))
+        row._replace(said="; ".join([row.said, *_tolerated(results[row.name], margins)]).strip("; "))
         for row in board.rows
     ]
     return board._replace(rows=rows)
+
+
+def captioner_rows(results: Mapping[str, Mapping[str, Any]], name: str) -> Leaderboard:
+    """The rows of a captioner by what each metric returned; of sway with details of it alone."""
+    known = {metric: result_of(result) for metric, result in results.items()}
+    if "level" in (known.get("sway", Result()).get("details") or {}):
+        known = {"sway": known["sway"]}
+    verdicts = {(name, key): one.verdict for of in known.values() for key, one in of.estimates.items() if one.verdict}
+    return leaderboard({name: [*known.values()]}, verdicts, called_in(next(iter(known.values()), {})))
 
 
 def quality_leaderboard(audit: Audit) -> Leaderboard | None:
@@ -411,13 +412,12 @@ def quality_leaderboard(audit: Audit) -> Leaderboard | None:
         rows.append(Row(name, own, _overall(name, {}, verdicts, [])[0], said))
     rows.sort(key=lambda row: _order(row, 1))
     people = Row("people", [Bar(None, "0")] * len(columns), said="one more person") if excess else None
-    return Leaderboard(columns, keys, people, rows, called, beside, [], {}, {})
+    return Leaderboard(columns, keys, people, rows, called, beside, [], {}, {}, {}, verdicts)
 
 
-def _tolerated(estimates: Mapping[str, Estimate], margins: Mapping[str, float]) -> Iterator[str]:
-    """Whether scores are within what is tolerated of them."""
-    for key in margins.keys() & estimates.keys():
-        most, (low, high) = margins[key], estimates[key].ends
+def _tolerated(results: Sequence[Result], margins: Mapping[str, float]) -> Iterator[str]:
+    for key, estimate in ((key, one) for of in results for key, one in of.estimates.items() if key in margins):
+        most, (low, high) = margins[key], estimate.ends
         word = (
             "within"
             if -most <= low <= high <= most
@@ -428,14 +428,14 @@ def _tolerated(estimates: Mapping[str, Estimate], margins: Mapping[str, float]) 
         yield f"{SCORES[key].label.split(',')[0]} {word} {most:g}"
 
 
-def title(board: Leaderboard, results: Mapping[str, Sequence[Result]], verdicts: Mapping[tuple[str, str], str]) -> str:
+def title(board: Leaderboard) -> str:
     """The largest number that is more than people's, beside theirs; else what a captioner does more; of nothing found,
-    that. `results`: of each captioner those that the rows are of."""
-    if not verdicts:
+    that."""
+    if not board.verdicts:
         return NO_VERDICT
     counts = []
     for row in board.rows:
-        if any(verdicts.get((row.name, key)) in BEYOND for key in NAMING):
+        if any(board.verdicts.get((row.name, key)) in BEYOND for key in NAMING):
             for value, wrong in board.wrong.get(row.name, {}).items():
                 person = board.wrong[""][value].every.value if board.people else 0.0
                 if round(wrong.every.value) > round(person) and wrong.every.ends[0] > person:
@@ -444,20 +444,14 @@ def title(board: Leaderboard, results: Mapping[str, Sequence[Result]], verdicts:
         share, name, value, person = max(counts)
         return f"{name} {board.calls(value, fixed(share, 0))}." + f" People: {fixed(person, 0)}." * bool(board.people)
     for row in board.rows:
-        own = {key: word for (captioner, key), word in verdicts.items() if captioner == row.name}
-        for result in (one.with_verdicts(own) for one in results[row.name]):
+        own = {key: word for (captioner, key), word in board.verdicts.items() if captioner == row.name}
+        for result in (one.with_verdicts(own) for one in board.results[row.name]):
             estimates = result.estimates
             for tier in claims_of(SCORES[next(iter(estimates))].metric, result, estimates, board.called):
                 for key in (key for key, claim in tier.items() if claim):
                     size = interval(estimates[key], SCORES[key].digits)
                     return f"{row.name} {verb(tier[key], 1)}: {size} {estimates[key].unit}."
-    return ends(next(iter(results.values()))[0].estimates)[0]
-
-
-def audit_title(board: Leaderboard, audit: Audit) -> str:
-    metrics = ["sway"] if board.wrong else list(audit.comparisons)
-    results = {name: [audit.measurement(metric, name).flat() for metric in metrics] for name in audit.captioners}
-    return title(board, results, audit.verdicts)
+    return ends(next(iter(board.results.values()))[0].estimates)[0]
 
 
 def beside_tasks(board: Leaderboard, name: str, value: str) -> str:
@@ -481,11 +475,11 @@ def _such_as(board: Leaderboard, values: Sequence[str]) -> str:
     return f" ({', '.join(examples)})" if examples else ""
 
 
-def most_swayed(board: Leaderboard, verdicts: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str]]:
+def most_swayed(board: Leaderboard) -> Iterator[tuple[str, str]]:
     """The captioners of which wrong names follow the tasks more, and the value of which they do most, in their numbers
     too."""
     for row in board.rows:
-        if verdicts.get((row.name, STEP)) in BEYOND:
+        if board.verdicts.get((row.name, STEP)) in BEYOND:
             steps = {value: one.step for value, one in board.wrong[row.name].items()}
             value = max(steps, key=lambda one: steps[one])
             if steps[value] > (board.wrong[""][value].step if board.people else 0):

@@ -20,8 +20,8 @@ def markdown_report(audit: Audit, *, data: str = "", command: str | None = None)
 
 def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
     board = leaderboard.audit_leaderboard(audit)
-    yield from (f"## {escaped(leaderboard.audit_title(board, audit))}", "")
-    if (most := next(leaderboard.most_swayed(board, audit.verdicts), None)) and board.wrong:
+    yield from (f"## {escaped(leaderboard.title(board))}", "")
+    if (most := next(leaderboard.most_swayed(board), None)) and board.wrong:
         yield from (escaped(leaderboard.beside_tasks(board, *most)), "")
     yield from views.rows_table(board).markdown()
     yield from (escaped(leaderboard.about(board, audit, data)), "")

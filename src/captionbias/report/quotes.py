@@ -1,17 +1,19 @@
-"""Captions that name somebody wrong, each beside a person's of the same image."""
+"""Captions behind the numbers: those that name somebody wrong, each beside a person's of the same image; and the same
+scene with two persons, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
 from captionbias.bench.sentence import group
 from captionbias.bench.verdicts import BEYOND
 from captionbias.report.leaderboard import GAP, Leaderboard, most_swayed
-from captionbias.report.pairs import pieces
+from captionbias.report.wording import following_words, listed, named_things
 
 QUOTES = 2  # of each group of images
+FIRST = 6  # pairs, before one asks for more
 Pieces = list[tuple[str, str]]  # of a text: each with what it names, "attribute", "task" or nothing
 
 
@@ -48,8 +50,8 @@ def behind(audit: Audit, board: Leaderboard, captioner: str) -> Iterator[Behind]
             if (wrong.own if own else wrong.other) and cell["rows"] and (suggested == value) == own:
                 beside = f"beside {board.called['tasks']} that go with {group(suggested)}"
                 title = f"{group(value).capitalize()} {board.misnaming(value)} {beside}"
-                pairs = quotes(audit, captioner, value, suggested)
-                yield Behind(value, title, pairs, cell["images"], len(cell["rows"]), place)
+                shown = quotes(audit, captioner, value, suggested)
+                yield Behind(value, title, shown, cell["images"], len(cell["rows"]), place)
 
 
 def quotes(audit: Audit, captioner: str, value: str, suggested: str) -> list[Quote]:
@@ -102,7 +104,7 @@ def _pieces(evidence: Mapping[str, Any], number: int, values: Collection[str], s
 
 def examples(audit: Audit, board: Leaderboard) -> Iterator[Quote]:
     """A caption of each of the two captioners whose wrong names follow the tasks most; else of the worst."""
-    swayed = list(most_swayed(board, audit.verdicts))[:2]
+    swayed = list(most_swayed(board))[:2]
     worst = [(row.name, None) for row in board.rows if audit.verdicts.get((row.name, GAP)) in BEYOND][:1]
     shown: set[str] = set()
     for name, value in swayed or worst:
@@ -113,3 +115,56 @@ def examples(audit: Audit, board: Leaderboard) -> Iterator[Quote]:
         for text in [text for text in told if text not in shown][:1]:
             shown.add(text)
             yield told[text]
+
+
+def pieces(text: str, marks: Sequence[tuple[int, int, str]]) -> Iterator[tuple[str, str]]:
+    """A text by what is marked in it, from start to end, each piece with the kind of its mark or none."""
+    done = 0
+    for start, end, kind in marks:
+        if start >= done:
+            yield from ((text[done:start], ""), (text[start:end], kind))
+            done = end
+    yield text[done:], ""
+
+
+# The same scene with two persons
+
+
+class Side(NamedTuple):
+    """A person in a scene, by the attribute's value and the image's id, and the caption: its pieces, each with what it
+    is, "wrong", "following", "other" or nothing."""
+
+    value: str
+    image: str | None
+    caption: list[tuple[str, str]]
+
+
+def pairs(audit: Audit, captioner: str) -> list[list[Side]]:
+    """The pairs of a captioner that tell most, the first person's value first; none of captions without scenes."""
+    evidence = audit.evidence
+    own, scenes = (evidence["captioners"][captioner][name] for name in ("captions", "scenes"))
+
+    def side(row: Mapping[str, Any]) -> Side:
+        image = evidence["images"][row["row"]]
+        return Side(image["label"], image["id"], list(pieces(evidence["texts"][own[row["row"]]], row["marks"])))
+
+    return [[side(row) for row in pair["rows"]] for pair in scenes.get("pairs", ())]
+
+
+def pairs_summary(audit: Audit, captioner: str) -> str:
+    """Of how many scenes the pairs are, and how these were chosen."""
+    scenes, value = audit.evidence["captioners"][captioner]["scenes"], named_things(audit)["value"]
+    compared, telling, count = f"{scenes['compared']:,}", f"{scenes['telling']:,}", min(FIRST, len(scenes["pairs"]))
+    if not scenes["wrong"] + scenes["words"]:
+        none = f"In none of {compared} scenes is one person named wrong and the other right"
+        none += f", and no word is known to follow the {value}."
+        return f"{none} Shown: {count} of {telling} whose captions differ in other words." if count else none
+    words = f"in {scenes['words']:,} the captions differ in words that follow the {value}"
+    if following := following_words(audit.details("sway", captioner)):
+        such = listed([first for (first, _), *_ in following.values()])
+        words += f", such as {such}, in {scenes['along']:,} of these as the words do"
+    return (
+        f"In {scenes['wrong']:,} of {compared} scenes one person is named wrong and the other right; {words}. "
+        f"Shown: {count} of these {telling}, no two captions twice: wrong names first, and each way to differ once "
+        "before any twice."
+    )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from captionbias.bench.verdicts import NOTHING
 from captionbias.compat import result_of
-from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Grid, Scored, columns
 from captionbias.statistics.samples import Estimate
@@ -39,10 +38,6 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
             if estimate := estimates.get(score.key):
                 rows.append(Row(captioner, metric, score.key, *estimate[:3], estimate.verdict or NOTHING, *how))
     return rows
-
-
-def rows_csv(rows: Iterable[Row]) -> str:
-    return csv_text(Row._fields, rows)
 
 
 def rows_markdown(rows: Sequence[Row]) -> str:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from captionbias.analysis.audit import Audit
+from captionbias.bench.catalogue import SCORES
+from captionbias.bench.measurement import Measurement
 from captionbias.bench.verdicts import BEYOND, LESS
+from captionbias.errors import InputError
 from captionbias.io.files import check_ending, write_text
-from captionbias.report.leaderboard import Bar, Column, Leaderboard
+from captionbias.report.leaderboard import Bar, Column, Leaderboard, audit_leaderboard, captioner_rows, title
 from captionbias.report.wording import interval, shortened
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
@@ -51,8 +56,35 @@ def tone(verdict: str) -> str:
     return "more" if verdict in BEYOND else "less" if verdict == LESS else "unclear"
 
 
-def drawn(board: Leaderboard, title: str) -> Picture:
-    """The rows as wide as their page lets them be, below their title, with a text for those who cannot see them."""
+def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "captioner") -> Picture:
+    """Captioners as rows, by `sway` with details; of any other result by the main scores, with their intervals.
+
+    Args:
+        measured: an audit, or what a metric measured or returned, or read from a file.
+        name: of the captioner, where there is one alone.
+
+    >>> picture({"lic": 20.1, "signature": "metric:lic"}).startswith("<svg")
+    True
+    """
+    if isinstance(measured, Audit):
+        return drawn(audit_leaderboard(measured))
+    if not isinstance(measured, (Measurement, Mapping)):
+        raise InputError(
+            "measured", f"is of type {type(measured).__name__}: measure it first, as in picture(sway(...))"
+        )
+    result = measured.flat() if isinstance(measured, Measurement) else measured
+    metric = next((SCORES[key].metric for key in result if key in SCORES), None)
+    return captioner_picture({metric: result} if metric else {}, name)
+
+
+def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Picture:
+    return drawn(captioner_rows(results, name))
+
+
+def drawn(board: Leaderboard, sentence: str = "") -> Picture:
+    """The rows as wide as their page lets them be, below a sentence, their title when empty, with a text for those who
+    cannot see them."""
+    sentence = sentence or title(board)
     each = (WIDE - NAME - VERDICT) / max(1, len(board.columns))
     width = each - GAP
     fitting = max(8, int(width / (SMALL * CHARACTER)))
@@ -63,7 +95,7 @@ def drawn(board: Leaderboard, title: str) -> Picture:
         )
         for column in board.columns
     ]
-    parts = [text(0, 20, title, "strong", size=18)]
+    parts = [text(0, 20, sentence, "strong", size=18)]
     top = 46
     for number, (named, unit) in enumerate(heads):
         kinds = ["strong"] * len(named) + ["soft"] * len(unit)
@@ -87,7 +119,7 @@ def drawn(board: Leaderboard, title: str) -> Picture:
         ]
         top += ROW
     parts += [line(0, top, WIDE, top, "grid"), text(0, top + 20, board.legend, "soft")]
-    return document(parts, WIDE, top + 30, title, in_words(board))
+    return document(parts, WIDE, top + 30, sentence, in_words(board))
 
 
 def document(parts: Iterable[str], width: float, height: float, title: str, description: str) -> Picture:

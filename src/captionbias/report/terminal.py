@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter, itemgetter
 
 from captionbias.analysis.compare import Comparison
 from captionbias.bench.catalogue import Score
 from captionbias.bench.sentence import called_in
 from captionbias.metrics import Measurement, catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
-from captionbias.report.leaderboard import gap_title, gaps, leaderboard, title
-from captionbias.report.picture import captioner_rows
+from captionbias.report.leaderboard import captioner_rows, gap_title, gaps, leaderboard
 from captionbias.report.views import (
     ALONE,
     bars_table,
@@ -33,7 +31,7 @@ def measurement_tables(measured: Measurement) -> Iterator[Grid]:
     """The scores of one metric; of sway also, question by question, who is named wrong or not at all, beside what, and
     the words and the tasks that follow a value most."""
     if measured.metric == "sway" and measured.details:
-        yield bars_table(*captioner_rows({"sway": measured.flat()}, "captioner"))
+        yield bars_table(captioner_rows({"sway": measured.flat()}, "captioner"))
     yield score_table([measured])
     if measured.metric == "sway" and (details := measured.details):
         grids = (
@@ -75,14 +73,10 @@ def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     intervals and p-values; then every difference, likewise."""
     results = {name: measured.flat() for name, measured in comparison.measurements.items()}
     if comparison.metric == "sway" and all("level" in result.get("details", {}) for result in results.values()):
-        estimates, details = (
-            {name: get(one) for name, one in results.items()}
-            for get in (attrgetter("estimates"), itemgetter("details"))
-        )
-        board = leaderboard(estimates, comparison.verdicts, called_in(next(iter(results.values()))), details)
+        by_name = {name: [result] for name, result in results.items()}
+        board = leaderboard(by_name, comparison.verdicts, called_in(next(iter(results.values()))))
         between = gaps(board, {"sway": comparison})
-        of_all = title(board, {name: [result] for name, result in results.items()}, comparison.verdicts)
-        yield bars_table(board, gap_title(board, between) if between else of_all)
+        yield bars_table(board, gap_title(board, between) if between else "")
     rows: list[list[Cell]] = [
         [name, catalogue.label(key), scored(measured.estimates, key), comparison.p_values[name].get(key, math.nan)]
         for name, measured in comparison.measurements.items()

@@ -16,7 +16,7 @@ from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import NO_BREAK, Cell, Grid, GridColumn, Scored, Strong, columns
-from captionbias.report.leaderboard import MOST_VALUES, SURE, Leaderboard
+from captionbias.report.leaderboard import MOST_VALUES, SURE, Leaderboard, title
 from captionbias.report.wording import Yardstick, shortened, with_doubt, yardstick_of
 from captionbias.statistics.samples import Estimate
 
@@ -65,7 +65,6 @@ def scored(estimates: Mapping[str, Estimate], key: str) -> Scored | None:
 
 
 def _verdict(audit: Audit, captioner: str, score: Score) -> str:
-    """The corrected verdict, and why one cannot tell."""
     estimate = audit.measurement(score.metric, captioner).estimates.get(score.key)
     return with_doubt(audit.verdicts.get((captioner, score.key), NOTHING), estimate)
 
@@ -182,8 +181,9 @@ def rows_table(board: Leaderboard) -> Grid:
 BLOCKS, BLOCK_WIDTH = " ▏▎▍▌▋▊▉█", 6
 
 
-def bars_table(board: Leaderboard, title: str) -> Grid:
-    """The rows with bars of blocks, for a terminal of 60 columns or more; the verdict is its mark."""
+def bars_table(board: Leaderboard, sentence: str = "") -> Grid:
+    """The rows below a sentence, their title when empty, with bars of blocks, for a terminal of 60 columns or more; the
+    verdict is its mark."""
     rows: list[list[Cell]] = []
     for row in board.every_row:
         cells: list[Cell] = [f"{row.mark or ' '} {shortened(row.name, 14)}".replace(" ", NO_BREAK)]
@@ -195,7 +195,7 @@ def bars_table(board: Leaderboard, title: str) -> Grid:
         rows.append(cells)
     marks = dict.fromkeys(f"{row.mark} {row.words}" for row in board.rows if row.mark)
     heads = columns("", *(f"{column.title}, {column.unit}" for column in board.columns))
-    return Grid(title, heads, rows, ". ".join(filter(None, (*marks, board.yardstick.short))))
+    return Grid(sentence or title(board), heads, rows, ". ".join(filter(None, (*marks, board.yardstick.short))))
 
 
 def sway_level(details: Mapping[str, Any]) -> Grid:

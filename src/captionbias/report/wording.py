@@ -152,7 +152,11 @@ def with_doubt(verdict: str, estimate: Estimate | None) -> str:
 
 
 def shortened(name: str, most: int) -> str:
-    """A name that fits, its middle left out if need be: names of one family begin, and files end, alike."""
+    """A name that fits, its middle left out if need be: names of one family begin, and files end, alike.
+
+    >>> shortened("nic", 18), shortened("llava_onevision_checkpoint-1000", 18)
+    ('nic', 'llava_one…int-1000')
+    """
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-((most - 1) // 2) :]}"
 
 

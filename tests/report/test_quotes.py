@@ -4,10 +4,9 @@ import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.captions import check_captions
-from captionbias.report import pairs
-from captionbias.report.html import html_report
+from captionbias.report import quotes
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, axe_violations, new_page, too_wide
+from tests.browser import NEEDS_BROWSER, axe_violations, too_wide
 
 PICTURE = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='4' height='3'/%3E"
 
@@ -26,14 +25,14 @@ def found():
 def test_it_says_how_many_scenes_there_are_and_how_those_shown_were_chosen(found):
     scenes = found.evidence["captioners"]["swayed"]["scenes"]
     assert scenes["telling"] > len(scenes["pairs"]) == 24
-    assert pairs.summary(found, "swayed") == (
+    assert quotes.pairs_summary(found, "swayed") == (
         f"In {scenes['wrong']} of 300 scenes one person is named wrong and the other right; in {scenes['words']} the "
         f"captions differ in words that follow the gender, such as smiling, in {scenes['along']} of these as the words "
         f"do. Shown: 6 of these {scenes['telling']}, no two captions twice: wrong names first, and each way "
         "to differ once before any twice."
     )
-    assert pairs.pairs(found, "same") == []
-    assert pairs.summary(found, "same") == (
+    assert quotes.pairs(found, "same") == []
+    assert quotes.pairs_summary(found, "same") == (
         "In none of 300 scenes is one person named wrong and the other right, and no word is known to follow the "
         "gender."
     )
@@ -41,17 +40,12 @@ def test_it_says_how_many_scenes_there_are_and_how_those_shown_were_chosen(found
 
 @NEEDS_BROWSER
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
-def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_below(
-    found, chromium, tmp_path, width, scheme
-):
-    path = tmp_path / "report.html"
-    path.write_text(html_report(found, picture_of=lambda image: PICTURE))
-    page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.goto(path.as_uri())
+def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_below(found, opened, width, scheme):
+    page = opened(found, width, scheme, picture_of=lambda image: PICTURE)
     page.locator("details.row > summary").first.click()
     shown = page.locator(".scenes figure:visible")
-    assert shown.count() == pairs.FIRST
-    told = [[side.caption for side in pair] for pair in pairs.pairs(found, "swayed")]
+    assert shown.count() == quotes.FIRST
+    told = [[side.caption for side in pair] for pair in quotes.pairs(found, "swayed")]
     for figure, captions in zip(shown.all(), told, strict=False):
         assert figure.locator("h4").all_text_contents() == ["female", "male"]
         for text, caption in zip(figure.locator("p").all(), captions, strict=True):
