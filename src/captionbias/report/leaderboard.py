@@ -215,7 +215,7 @@ def leaderboard(
     of_scale = ["names"] * len(values) + [one.key if details else f"{one.metric} {one.digits}" for one in scores]
     columns = _on_scales(columns, of_scale, bars)
     rows = [Row(name, bars[name], *_overall(name, estimates[name], verdicts, asked)) for name in estimates]
-    people = Row("people", bars[""], said="one more person") if "" in wrong else None
+    people = Row("people", bars[""], said="another person") if "" in wrong else None
     rows.sort(key=lambda row: _order(row, len(values)))
     return board._replace(columns=columns, keys=keys, people=people, rows=rows)
 
@@ -411,7 +411,7 @@ def quality_leaderboard(audit: Audit) -> Leaderboard | None:
         said = f"worse for {listed(sorted(worse, key=groups.index))}" * bool(worse)
         rows.append(Row(name, own, _overall(name, {}, verdicts, [])[0], said))
     rows.sort(key=lambda row: _order(row, 1))
-    people = Row("people", [Bar(None, "0")] * len(columns), said="one more person") if excess else None
+    people = Row("people", [Bar(None, "0")] * len(columns), said="another person") if excess else None
     return Leaderboard(columns, keys, people, rows, called, beside, [], {}, {}, {}, verdicts)
 
 
@@ -464,7 +464,7 @@ def beside_tasks(board: Leaderboard, name: str, value: str) -> str:
     pair = [fixed(one.value, 0) for one in (person.own, person.other) if one] if person else []
     people = f" People: {listed(pair)}." * bool(pair)
     return (
-        f"{name} {board.calls(value, fixed(wrong.own.value, 0))} beside {board.called['tasks']} of "
+        f"{name} {board.calls(value, fixed(wrong.own.value, 0))} beside {board.called['tasks']} that go with "
         f"{group(value)}{_such_as(board, [value])}, {fixed(wrong.other.value, 0)} beside those of {whose}"
         f"{_such_as(board, others)}.{people}"
     )
@@ -526,7 +526,8 @@ def about(board: Leaderboard, audit: Audit, data: str = "") -> str:
     )
     parts += [f"{audit.human_captions:,} human captions"] if audit.human_captions else []
     parts += list(left_out(audit))
-    quick = audit.settings["preset"] == "fast" and audit.comparisons.keys() - {"sway"}
+    trained = any(catalogue.METRICS[metric].trains for metric in audit.comparisons)
+    quick = trained and audit.settings["preset"] == "fast"
     parts += ["a quick measurement"] if quick else []
     return f"{' · '.join(parts)[0].upper()}{' · '.join(parts)[1:]}."
 

@@ -91,7 +91,7 @@ def drawn(board: Leaderboard, sentence: str = "") -> Picture:
     heads = [
         (
             textwrap.wrap(column.title, fitting),
-            textwrap.wrap(" ".join(filter(None, (column.unit, column.example))), fitting),
+            textwrap.wrap(": ".join(filter(None, (column.unit, column.example))), fitting),
         )
         for column in board.columns
     ]
