@@ -56,7 +56,7 @@ def test_faithful_captions_have_no_bias(score):
     assert sum(holds_zero(result, score) for result in results) >= 10
     scores, (low, high) = [result[score] for result in results], np.mean([interval(r, score) for r in results], axis=0)
     assert abs(np.mean(scores)) < 3 * np.std(scores, ddof=1) / np.sqrt(len(SEEDS))
-    assert 0.5 < (high - low) / (2 * 1.96) / np.std(scores, ddof=1) < 2.2
+    assert 0.5 < (high - low) / (2 * 1.96) / np.std(scores, ddof=1) < 2.5  # twelve seeds tell a spread to a fifth
 
 
 @pytest.mark.parametrize("score", [*PUBLISHED, *MATCHED, *NET, "lic"])
