@@ -13,7 +13,7 @@ from captionbias.captions import check_captions
 from captionbias.counting import count, merge_counts, read_counts
 from captionbias.counting.shards import count_file, count_files
 from captionbias.metrics import sway
-from tests.cli.conftest import invoke
+from tests.cli.conftest import invoke, refused
 from tests.counting.test_counts import parts, world
 
 PEOPLE = {"reference_column": "people"}
@@ -117,6 +117,7 @@ def test_a_report_of_counts_has_the_rows_of_one_of_captions(shards, tmp_path):
     assert written["attribute_counts"] == own["details"]["attribute_counts"]
     assert "words, A to T and captions" in written["missing"][0]
     assert "<title>" in (tmp_path / "r.html").read_text()
+    assert "a report of counts has sway alone" in refused("report", *counts, "--metric", "lic")
 
 
 def test_what_many_captions_share_is_learned_of_all_shards_and_measures_what_rows_do(tmp_path):

@@ -26,7 +26,7 @@ from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.checks import of_known_labels
 from captionbias.bench.measurement import Counted
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
-from captionbias.bench.reading import as_values
+from captionbias.bench.reading import IMAGES, as_values
 from captionbias.captions import Captions, captions_of, check_captioners, uncross
 from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
@@ -265,13 +265,14 @@ def audit_counts(
 ) -> Audit:
     """The same by sway, of what `captionbias.counting` counted of each captioner's captions: without words, A to T and
     the captions themselves, which counts do not have."""
-    count = replicates_for(["sway"], len(captioners)) if bootstrap is None else bootstrap
+    checked = check_counts(captioners)
+    first = next(iter(captioners.values()))
+    values = first.metrics["sway"].sides[0][IMAGES].shape[0] - 1 if "sway" in first.metrics else 0  # below all images
+    count = replicates_for(["sway"], len(captioners), values=values) if bootstrap is None else bootstrap
     chance: dict[str, Any] = {"seed": seed, "bootstrap": replicate_count("bootstrap", count)}
     of_metric = margins_by_metric(margins, ["sway"])["sway"]
-    checked = check_counts(captioners)
     usual = {"attribute_lexicon": "gender", "task_lexicon": None, "lean": None, "preset": None, "trials": None}
     comparison = measure_together(checked, "sway", margins=of_metric, watch=watch, details=True, **chance)
-    first = next(iter(captioners.values()))
     counted = next(iter(comparison.measurements.values())).details or {}
     return Audit(
         captioners=tuple(captioners),

@@ -22,7 +22,7 @@ from captionbias.cli.options import (
     split_options,
 )
 from captionbias.cli.terminal import console, read_captioners, say, show, steps
-from captionbias.errors import missing
+from captionbias.errors import InputError, missing
 
 WRITTEN: Options = {
     "output": result_option(
@@ -73,6 +73,8 @@ def report(
     with steps() as watch:
         captioners = read_captioners(**files)
         if files["counts"]:
+            if metrics and metrics != ["sway"]:
+                raise InputError("metrics", ": a report of counts has sway alone; leave it out")
             options = {name: value for name, value in chosen.items() if name in OF_COUNTS}
             audited = audit_counts(captioners, watch=watch, **options)
         else:
